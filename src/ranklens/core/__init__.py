@@ -1,0 +1,30 @@
+"""Types, results and errors; imports nothing else of ranklens."""
+
+from ranklens.core.comparisons import BootstrapInterval, ComparisonResult, PPIComparison
+from ranklens.core.errors import (
+    DataError,
+    DataWarning,
+    InsufficientSampleError,
+    MissingDependencyError,
+    RankLensError,
+    SmallSampleWarning,
+    UnknownNameError,
+)
+from ranklens.core.per_query import MetricResult, QueryId, QueryIndex, QueryValues
+
+__all__ = [
+    "BootstrapInterval",
+    "ComparisonResult",
+    "DataError",
+    "DataWarning",
+    "InsufficientSampleError",
+    "MetricResult",
+    "MissingDependencyError",
+    "PPIComparison",
+    "QueryId",
+    "QueryIndex",
+    "QueryValues",
+    "RankLensError",
+    "SmallSampleWarning",
+    "UnknownNameError",
+]

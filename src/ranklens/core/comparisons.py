@@ -1,0 +1,200 @@
+"""What a comparison of two runs found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ranklens.core.presentation import Presentable, fixed, p_text
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BootstrapInterval(Presentable):
+    """A bootstrap interval of the mean difference B - A.
+
+    `alpha` is one minus the confidence; `seed` reproduces the resamples.
+
+    Examples
+    --------
+    >>> interval = BootstrapInterval(0.02, 0.01, 0.03, 0.05, 50, 10_000, 0)
+    >>> print(interval, interval.excludes_zero)
+    delta +0.0200 [+0.0100, +0.0300] (95% interval, 50 queries, 10000 resamples, seed 0) True
+    """
+
+    delta: float
+    low: float
+    high: float
+    alpha: float
+    n_queries: int
+    n_resamples: int
+    seed: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether zero lies outside the interval."""
+        return self.low > 0.0 or self.high < 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"delta {fixed(self.delta, sign=True)} "
+            f"[{fixed(self.low, sign=True)}, {fixed(self.high, sign=True)}] "
+            f"({confidence(self.alpha)} interval, {self.n_queries} queries, {self.n_resamples} resamples, "
+            f"seed {self.seed})"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ComparisonResult(Presentable):
+    """The paired comparison of two runs on one measure; all differences are B minus A.
+
+    Attributes
+    ----------
+    metric : str
+        The measure's canonical name.
+    mean_a, mean_b, delta : float or None
+        Means over the paired queries, and their difference; None when no query is paired.
+    ci_low, ci_high : float or None
+        The interval of the mean difference at confidence 1 - `alpha` (one end is infinite for a one-sided
+        alternative); None below the minimum number of queries.
+    p_value, q_value : float or None
+        The p-value, and the p-value after the correction of its `family`.
+    n_queries, n_only_a, n_only_b : int
+        Paired queries, and queries that only one of the two has.
+    n_resamples, n_permutations, seed : int
+        What reproduces a Monte-Carlo result; the counts are 0 where the method is exact.
+    effect : float or None
+        The mean difference over its standard deviation (ddof 1); None when that is zero.
+    wins, ties, losses : int
+        Queries on which B is above, equal to and below A.
+    method, interval, alternative : str
+        How the p-value and the interval were made, and the side of the test.
+    p_error : float
+        Absolute error bound of an exact p-value; the standard error of a Monte-Carlo one.
+    log10_p : float or None
+        The logarithm of the p-value, which goes on where the p-value itself underflows.
+    """
+
+    metric: str
+    mean_a: float | None
+    mean_b: float | None
+    delta: float | None
+    ci_low: float | None
+    ci_high: float | None
+    alpha: float
+    p_value: float | None
+    n_queries: int
+    n_only_a: int
+    n_only_b: int
+    n_resamples: int
+    n_permutations: int
+    seed: int
+    q_value: float | None = None
+    run_a: str = "A"
+    run_b: str = "B"
+    segment: str | None = None
+    effect: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    alternative: str = "two-sided"
+    method: str = "monte-carlo"
+    p_error: float | None = None
+    log10_p: float | None = None
+    interval: str = "percentile"
+    correction: str | None = None
+    family: str | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the q-value (the p-value where there is none) lies strictly below `alpha`."""
+        p = self.p_value if self.q_value is None else self.q_value
+        return p is not None and p < self.alpha
+
+    @property
+    def relative_delta(self) -> float | None:
+        """The difference as a share of A's mean; None when that mean is zero."""
+        if self.delta is None or not self.mean_a:
+            return None
+        return self.delta / self.mean_a
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were enough queries for an interval and a p-value."""
+        return self.p_value is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python objects, fit for JSON, the derived properties included."""
+        derived = {"relative_delta": self.relative_delta, "significant": self.significant}
+        return Presentable.to_dict(self) | derived
+
+    def __str__(self) -> str:
+        segment = f" [{self.segment}]" if self.segment is not None else ""
+        head = (
+            f"{self.metric}{segment}: {self.run_b} {fixed(self.mean_b)} vs {self.run_a} {fixed(self.mean_a)}, "
+            f"delta {fixed(self.delta, sign=True)}"
+        )
+        if not self.tested:
+            return f"{head} ({self.n_queries} queries: too few to test)"
+        corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
+        return (
+            f"{head} [{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
+            f"p {p_text(self.p_value)}{corrected} "
+            f"({self.wins}/{self.ties}/{self.losses} wins/ties/losses over {self.n_queries} queries)"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PPIComparison(Presentable):
+    """A comparison that corrects many proxy judgements by a few gold ones; differences are B minus A.
+
+    `lam` is the weight of the proxy, `n_proxy` counts the proxy-only queries, `n_gold` the gold ones.
+    `correlation` is that of the gold and proxy differences on the gold queries (None without spread), and
+    `n_effective` the number of gold queries that alone would give the same variance.
+    """
+
+    metric: str
+    mean_a: float
+    mean_b: float
+    delta: float
+    ci_low: float
+    ci_high: float
+    alpha: float
+    p_value: float
+    lam: float
+    n_proxy: int
+    n_gold: int
+    q_value: float | None = None
+    correlation: float | None = None
+    n_effective: float | None = None
+    reference: str = "normal"
+    lam_by_stratum: tuple[tuple[str, float], ...] | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the q-value (the p-value where there is none) lies strictly below `alpha`."""
+        return (self.p_value if self.q_value is None else self.q_value) < self.alpha
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python objects, fit for JSON, the verdict included."""
+        return Presentable.to_dict(self) | {"significant": self.significant}
+
+    def __str__(self) -> str:
+        corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
+        return (
+            f"{self.metric}: B {fixed(self.mean_b)} vs A {fixed(self.mean_a)}, "
+            f"delta {fixed(self.delta, sign=True)} "
+            f"[{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
+            f"p {p_text(self.p_value)}{corrected} (lambda {self.lam:.3f}, {self.n_gold} gold and "
+            f"{self.n_proxy} proxy-only queries)"
+        )
+
+
+def confidence(alpha: float) -> str:
+    """Print one minus alpha as a percentage.
+
+    Examples
+    --------
+    >>> confidence(0.05), confidence(0.001)
+    ('95%', '99.9%')
+    """
+    return f"{100 * (1 - alpha):.6g}%"
