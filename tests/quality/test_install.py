@@ -1,0 +1,82 @@
+"""The package installs and works with what it declares: the newest releases, and the oldest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from checkout import ROOT, run, tracked_files
+
+# Rooms whose tests need nothing but the core dependencies and the test tools below.
+OLDEST_SUITE = ("tests/core", "tests/arrays", "tests/io", "tests/metrics", "tests/stats", "tests/cli")
+USES_ALL_NAMES = "import ranklens; [getattr(ranklens, name) for name in ranklens.__all__]"
+
+
+@pytest.fixture(scope="module")
+def index() -> None:
+    """Skip where no package index can be reached, since pip has nothing to install from."""
+    probe = run([sys.executable, "-m", "pip", "index", "versions", "click"], timeout=120)
+    if probe.returncode != 0:
+        pytest.skip(f"no package index is reachable from here: {probe.stdout.strip()[-200:]}")
+
+
+def fresh_clone(folder: Path) -> Path:
+    clone = folder / "ranklens"
+    for path in tracked_files():
+        target = clone / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target)
+    return clone
+
+
+def oldest(requirement: str) -> str:
+    """Turn ``name>=version`` into ``name==version``."""
+    assert re.fullmatch(r"[\w-]+>=[\w.]+", requirement), f"{requirement} does not state one lower bound"
+    return requirement.replace(">=", "==")
+
+
+def readme_commands() -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.findall(r"^\$?\s*(python3 -m venv .*)$", text, re.MULTILINE)
+
+
+def test_readme_states_one_line_for_users_and_one_for_tests() -> None:
+    demo, tests = readme_commands()
+    assert "ranklens demo" in demo
+    assert "-m pytest" in tests
+    assert tests.split("&&")[-1].split(None, 1)[1] in (ROOT / ".ci" / "run").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("index")
+def test_first_command_of_the_readme_needs_only_what_is_declared(tmp_path: Path) -> None:
+    clone = fresh_clone(tmp_path)
+    demo = run(readme_commands()[0].replace("python3", sys.executable, 1), cwd=clone)
+    assert demo.returncode == 0, demo.stdout
+    assert "delta" in demo.stdout.lower()
+    names = run([".venv/bin/python", "-W", "error", "-c", USES_ALL_NAMES], cwd=clone)
+    assert names.returncode == 0, names.stdout
+    doctor = run([".venv/bin/ranklens", "doctor"], cwd=clone)
+    assert doctor.returncode == 0, doctor.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("index")
+def test_oldest_declared_dependencies_pass_the_tests(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    pins = [oldest(text) for text in (*project["dependencies"], *extras["stats"], *extras["jax"])]
+    pins += [oldest(text) for text in extras["all"] if not text.startswith("ranklens")]
+    tools = [text for text in extras["test"] if re.match(r"pytest|hypothesis", text)]
+    clone = fresh_clone(tmp_path)
+    assert run([sys.executable, "-m", "venv", ".venv"], cwd=clone).returncode == 0
+    pip = run([".venv/bin/python", "-m", "pip", "install", "-q", ".", *pins, *tools], cwd=clone)
+    assert pip.returncode == 0, pip.stdout
+    suite = [path for path in OLDEST_SUITE if (clone / path).is_dir()]
+    options = ["-q", "-m", "not slow", "-o", "addopts=", "-o", "filterwarnings=default"]
+    done = run([".venv/bin/python", "-m", "pytest", *options, *suite], cwd=clone)
+    assert done.returncode == 0, done.stdout[-6000:]
