@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from backends import backend as backend
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

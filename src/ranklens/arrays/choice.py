@@ -1,0 +1,112 @@
+"""Which backend takes values that are not arrays yet."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from typing import Any
+
+from ranklens.arrays.backend import NAMES, Backend, backend_of, is_array, load_namespace, make_backend
+from ranklens.arrays.setting import Change, Setting
+from ranklens.core import MissingDependencyError, UnknownNameError
+
+ENVIRONMENT = "RANKLENS_BACKEND"
+
+_logger = logging.getLogger("ranklens")
+_chosen: Setting[Backend] = Setting("ranklens backend")
+
+
+def use_backend(name: str) -> Change[Backend]:
+    """Choose the backend for mappings, lists and files; arrays always stay where they are.
+
+    Takes effect at once. In a ``with`` statement the former backend comes back at the end.
+
+    Parameters
+    ----------
+    name : {"numpy", "cupy", "jax", "torch", "array_api_strict", "auto"}
+        ``"auto"`` takes an accelerator if one is usable, else numpy, and logs which at level info.
+        Without any choice the environment variable ``RANKLENS_BACKEND`` decides, then ``"numpy"``.
+
+    Raises
+    ------
+    UnknownNameError
+        For any other name.
+    MissingDependencyError
+        When the library is not installed or finds no device. Nothing falls back silently.
+
+    Examples
+    --------
+    >>> from ranklens.arrays import current_backend, use_backend
+    >>> with use_backend("numpy"):
+    ...     current_backend().name
+    'numpy'
+    """
+    return _chosen.change(open_backend(name))
+
+
+def current_backend() -> Backend:
+    """Return the backend that was chosen with `use_backend`, or by the environment, else numpy."""
+    chosen = _chosen.get()
+    return chosen if chosen is not None else open_backend(os.environ.get(ENVIRONMENT) or "numpy")
+
+
+def resolve_backend(values: Any) -> Backend:
+    """Return the backend of `values` if they are an array, else the current one."""
+    return backend_of(values) if is_array(values) else current_backend()
+
+
+def open_backend(name: str) -> Backend:
+    """Load a backend by name, on the device that its library prefers."""
+    if name == "auto":
+        return _automatic()
+    if name not in NAMES:
+        raise UnknownNameError("backend", name, (*NAMES, "auto"))
+    xp = load_namespace(name)
+    return make_backend(name, xp, preferred_device(name, xp))
+
+
+def preferred_device(name: str, xp: Any) -> Any:
+    """Return the device on which a library makes its arrays; creating one there proves that it is usable."""
+    if name == "numpy":
+        return None
+    if name == "cupy":
+        # cupy imports on a machine without a GPU and fails at the first array.
+        try:
+            return xp.asarray([0.0]).device
+        except Exception as error:
+            why = "the 'cupy' backend (which found no usable GPU)"
+            raise MissingDependencyError("a CUDA or ROCm device", why, "a GPU driver") from error
+    if name == "torch":
+        return importlib.import_module("torch").get_default_device()
+    return xp.asarray([0.0]).device
+
+
+def accelerator(name: str) -> bool:
+    """Whether the library is installed and prefers a device that is not the CPU."""
+    try:
+        backend = open_backend(name)
+    except MissingDependencyError:
+        return False
+    kind = getattr(backend.device, "platform", None) or getattr(backend.device, "type", None)
+    return name == "cupy" or kind not in (None, "cpu")
+
+
+def _automatic() -> Backend:
+    name = next((name for name in ("cupy", "jax") if accelerator(name)), None)
+    backend = _torch_accelerator() if name is None else open_backend(name)
+    if backend is None:
+        backend = open_backend("numpy")
+    _logger.info("backend auto: %s on %s", backend.name, backend.device or "cpu")
+    return backend
+
+
+def _torch_accelerator() -> Backend | None:
+    try:
+        xp = load_namespace("torch")
+    except MissingDependencyError:
+        return None
+    torch = importlib.import_module("torch")
+    if not torch.accelerator.is_available():
+        return None
+    return make_backend("torch", xp, torch.accelerator.current_accelerator())

@@ -1,0 +1,77 @@
+"""The one way from a device to the host."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays.backend import Backend, backend_of
+
+HostArray = NDArray[Any]
+
+
+def to_host(*arrays: Any) -> tuple[HostArray, ...]:
+    """Bring arrays of one backend to the host, all in one transfer.
+
+    Parameters
+    ----------
+    *arrays
+        Arrays of one library on one device. Where several are packed into one transfer, integers beyond
+        2^53 would be rounded; counts and flags never are.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        In the order of the arguments, with their shapes and types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_host(np.arange(2), np.ones(1))
+    (array([0, 1]), array([1.]))
+    """
+    backend = backend_of(*arrays)
+    if backend.name == "numpy":
+        return arrays
+    if backend.name == "jax":
+        import jax
+
+        return tuple(np.asarray(array) for array in jax.device_get(list(arrays)))
+    if len(arrays) == 1 or "64" not in str(backend.float_dtype):
+        return tuple(_fetch(array) for array in arrays)
+    return _unpack(arrays, _fetch(_pack(backend, arrays)))
+
+
+def _pack(backend: Backend, arrays: tuple[Any, ...]) -> Any:
+    xp = backend.xp
+    return xp.concat([xp.astype(xp.reshape(array, (-1,)), backend.float_dtype) for array in arrays])
+
+
+def _unpack(arrays: tuple[Any, ...], packed: HostArray) -> tuple[HostArray, ...]:
+    host, start = [], 0
+    for array in arrays:
+        shape = tuple(array.shape)
+        stop = start + math.prod(shape)
+        host.append(packed[start:stop].reshape(shape).astype(_numpy_dtype(array.dtype)))
+        start = stop
+    return tuple(host)
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    return np.dtype(name)
+
+
+def _fetch(array: Any) -> HostArray:
+    if hasattr(array, "detach"):
+        return np.asarray(array.detach().cpu().numpy())
+    if hasattr(array, "get"):
+        return np.asarray(array.get())
+    if type(array).__module__.startswith("array_api_strict"):
+        import array_api_strict
+
+        array = array.to_device(array_api_strict.Device("CPU_DEVICE"))
+    return np.asarray(array)

@@ -1,0 +1,97 @@
+"""Checking a sample of per-query differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend, is_array, resolve_backend, to_host
+from ranklens.core import InsufficientSampleError
+
+_SHOWN = 5
+
+
+def check_deltas(deltas: Any, *, minimum: int = 1, query_ids: Sequence[str] | None = None) -> Any:
+    """Return `deltas` as a one-dimensional, finite floating array in its own namespace.
+
+    Parameters
+    ----------
+    deltas : sequence or array, shape (n,)
+        Per-query differences. Integers and booleans are widened. A list goes to the current backend.
+    minimum : int, default 1
+        The smallest n that the caller can work with.
+    query_ids : sequence of str, optional
+        The queries' names, for the message about values that are not finite.
+
+    Raises
+    ------
+    InsufficientSampleError
+        For fewer than `minimum` differences.
+    ValueError
+        For another shape, for values that are not numbers, for NaN and infinity.
+
+    Examples
+    --------
+    >>> check_deltas([1, 0, True])
+    array([1., 0., 1.])
+    """
+    backend = resolve_backend(deltas)
+    with backend.precise():
+        array = as_sample(deltas, backend, minimum=minimum)
+        (host,) = to_host(array)
+    require_finite(host, query_ids)
+    return array
+
+
+def as_sample(deltas: Any, backend: Backend, *, minimum: int) -> Any:
+    """Return `deltas` as a floating array of shape (n,) on `backend`, without looking at the values."""
+    if not is_array(deltas):
+        deltas = _host_numbers(deltas)
+    if deltas.ndim != 1:
+        raise ValueError(
+            f"deltas must be one-dimensional, got shape {tuple(deltas.shape)}; pass one row at a time"
+        )
+    n = deltas.shape[0]
+    if n < minimum:
+        if n == 0 and minimum == 1:
+            raise ValueError("deltas is empty; pass at least one per-query difference")
+        raise InsufficientSampleError(n, minimum)
+    return as_floats(deltas, backend)
+
+
+def as_floats(values: Any, backend: Backend) -> Any:
+    """Widen real numbers, integers and booleans to the backend's floating type."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+        return backend.asarray(values.astype(np.float64, copy=False))
+    xp = backend.xp
+    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+    return xp.astype(values, backend.float_dtype, copy=False)
+
+
+def require_finite(values: NDArray[Any], query_ids: Sequence[str] | None = None) -> None:
+    """Raise a ValueError that counts and names the values that are NaN or infinite."""
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    places = np.flatnonzero(~finite).tolist()
+    kind = "position" if query_ids is None else "query"
+    names = [str(place) if query_ids is None else str(query_ids[place]) for place in places[:_SHOWN]]
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    raise ValueError(
+        f"deltas has {len(places)} values that are not finite, of {values.shape[0]} (at {kind} {', '.join(names)}{more}); "
+        "drop these queries or repair the values"
+    )
+
+
+def _host_numbers(values: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"deltas must be a sequence of numbers, all of one length: {error}") from error
+    return array.astype(np.float64) if array.size == 0 else array
