@@ -2,6 +2,7 @@
 
 from ranklens.core.comparisons import BootstrapInterval, ComparisonResult, PPIComparison
 from ranklens.core.errors import (
+    CoarsePValueWarning,
     DataError,
     DataWarning,
     InsufficientSampleError,
@@ -14,6 +15,7 @@ from ranklens.core.per_query import MetricResult, QueryId, QueryIndex, QueryValu
 
 __all__ = [
     "BootstrapInterval",
+    "CoarsePValueWarning",
     "ComparisonResult",
     "DataError",
     "DataWarning",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ranklens.core.disagreement import disagreement_note
 from ranklens.core.presentation import Presentable, fixed, p_text
 
 
@@ -130,16 +131,19 @@ class ComparisonResult(Presentable):
     def __str__(self) -> str:
         segment = f" [{self.segment}]" if self.segment is not None else ""
         head = (
-            f"{self.metric}{segment}: {self.run_b} {fixed(self.mean_b)} vs {self.run_a} {fixed(self.mean_a)}, "
-            f"delta {fixed(self.delta, sign=True)}"
+            f"{self.metric}{segment}: {self.run_b} {fixed(self.mean_b)} vs {self.run_a} {fixed(self.mean_a)}"
+            f", delta {fixed(self.delta, sign=True)}"
         )
         if not self.tested:
             return f"{head} ({self.n_queries} queries: too few to test)"
         corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
+        disagreement = disagreement_note(self)
+        note = "" if disagreement is None else f"; note: {disagreement}"
         return (
             f"{head} [{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
             f"p {p_text(self.p_value)}{corrected} "
             f"({self.wins}/{self.ties}/{self.losses} wins/ties/losses over {self.n_queries} queries)"
+            f"{note}"
         )
 
 
@@ -149,7 +153,8 @@ class PPIComparison(Presentable):
 
     `lam` is the weight of the proxy, `n_proxy` counts the proxy-only queries, `n_gold` the gold ones.
     `correlation` is that of the gold and proxy differences on the gold queries (None without spread), and
-    `n_effective` the number of gold queries that alone would give the same variance.
+    `n_effective` the number of gold queries that alone would give the same variance. `proxy_delta` is what
+    the proxy judgements alone would have claimed.
     """
 
     metric: str
@@ -168,6 +173,7 @@ class PPIComparison(Presentable):
     n_effective: float | None = None
     reference: str = "normal"
     lam_by_stratum: tuple[tuple[str, float], ...] | None = None
+    proxy_delta: float | None = None
 
     @property
     def significant(self) -> bool:
@@ -180,12 +186,15 @@ class PPIComparison(Presentable):
 
     def __str__(self) -> str:
         corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
+        proxy = (
+            "" if self.proxy_delta is None else f"; the proxy alone says {fixed(self.proxy_delta, sign=True)}"
+        )
         return (
             f"{self.metric}: B {fixed(self.mean_b)} vs A {fixed(self.mean_a)}, "
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
             f"p {p_text(self.p_value)}{corrected} (lambda {self.lam:.3f}, {self.n_gold} gold and "
-            f"{self.n_proxy} proxy-only queries)"
+            f"{self.n_proxy} proxy-only queries{proxy})"
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class RankLensError(Exception):
@@ -65,6 +66,9 @@ class InsufficientSampleError(RankLensError, ValueError):
         self.unit = unit
         super().__init__(f"{n} {unit}, and at least {minimum} are needed")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.n, self.minimum, self.unit)
+
 
 class UnknownNameError(RankLensError, ValueError):
     """A measure, column, backend or segment has a name that nobody knows; the nearest known ones are listed.
@@ -86,7 +90,11 @@ class UnknownNameError(RankLensError, ValueError):
             advice = f"did you mean {', '.join(self.nearest)}?"
         else:
             advice = f"known: {', '.join(self.known)}" if self.known else "none are known"
+        self.advice = advice
         super().__init__(f"unknown {kind} {name!r}; {advice}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, self.name, self.known, self.advice)
 
 
 class MissingDependencyError(RankLensError, ImportError):
@@ -94,12 +102,22 @@ class MissingDependencyError(RankLensError, ImportError):
 
     def __init__(self, library: str, needed_for: str, install: str) -> None:
         self.library = library
+        self.needed_for = needed_for
         self.install = install
-        super().__init__(f"{needed_for} needs {library}, which is not available here; install it with: {install}")
+        super().__init__(
+            f"{needed_for} needs {library}, which is not available here; install it with: {install}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.library, self.needed_for, self.install)
 
 
 class SmallSampleWarning(UserWarning):
     """There are so few queries that the interval says little."""
+
+
+class CoarsePValueWarning(UserWarning):
+    """There are so few sign flips for so many comparisons that a lone effect cannot be rejected."""
 
 
 class DataWarning(UserWarning):

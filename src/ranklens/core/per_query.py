@@ -60,7 +60,9 @@ class QueryValues(Mapping[QueryId, float]):
         index = ids if isinstance(ids, QueryIndex) else QueryIndex(ids)
         view = np.asarray(values, dtype=np.float64).view()
         if view.shape != (len(index),):
-            raise ValueError(f"values must have shape ({len(index)},), one for each query id, got {view.shape}")
+            raise ValueError(
+                f"values must have shape ({len(index)},), one for each query id, got {view.shape}"
+            )
         view.flags.writeable = False
         self.index = index
         self.values_array = view

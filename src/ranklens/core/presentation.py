@@ -32,7 +32,7 @@ def p_text(p: float | None) -> str:
     """
     if p is None:
         return "–"
-    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+    return f"{p:.4f}" if p >= 0.0001 or p == 0.0 else f"{p:.1e}"
 
 
 class Presentable:

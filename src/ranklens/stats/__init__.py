@@ -15,12 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranklens.stats.bootstrap import paired_bootstrap as paired_bootstrap
+    from ranklens.stats.compare import compare as compare
+    from ranklens.stats.corrections import adjust as adjust
+    from ranklens.stats.corrections import benjamini_hochberg as benjamini_hochberg
     from ranklens.stats.lattice import Lattice as Lattice
     from ranklens.stats.lattice import lattice_of as lattice_of
+    from ranklens.stats.many import compare_many as compare_many
+    from ranklens.stats.moments import standard_deviation as standard_deviation
+    from ranklens.stats.paired import paired_deltas as paired_deltas
     from ranklens.stats.permutation import SignFlip as SignFlip
     from ranklens.stats.permutation import permutation_test as permutation_test
     from ranklens.stats.permutation import sign_flip_test as sign_flip_test
+    from ranklens.stats.power import MIN_QUERIES as MIN_QUERIES
+    from ranklens.stats.power import mde as mde
+    from ranklens.stats.power import minimum_detectable_effect as minimum_detectable_effect
+    from ranklens.stats.power import required_queries as required_queries
+    from ranklens.stats.ppi import MIN_GOLD as MIN_GOLD
+    from ranklens.stats.ppi import ppi_compare as ppi_compare
     from ranklens.stats.sample import check_deltas as check_deltas
+    from ranklens.stats.segments import compare_segments as compare_segments
 
 _HOMES = {
     "bootstrap": "paired_bootstrap",
@@ -30,9 +43,10 @@ _HOMES = {
     "exact_interval": "exact_interval",
     "lattice": "Lattice lattice_of",
     "many": "compare_many",
-    "paired": "MIN_QUERIES paired_deltas",
+    "moments": "standard_deviation",
+    "paired": "paired_deltas",
     "permutation": "SignFlip permutation_test sign_flip_test",
-    "power": "mde minimum_detectable_effect required_queries standard_deviation",
+    "power": "MIN_QUERIES mde minimum_detectable_effect required_queries",
     "ppi": "MIN_GOLD ppi_compare",
     "sample": "check_deltas",
     "segments": "compare_segments",

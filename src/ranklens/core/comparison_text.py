@@ -1,0 +1,155 @@
+"""The cells of a comparison table, and the lines below it that say how the numbers were made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ranklens.core.comparisons import ComparisonResult, confidence
+from ranklens.core.disagreement import disagreement_note
+from ranklens.core.presentation import fixed, p_text
+
+DAGGER = "†"
+CORRECTION_NAMES = {"bh": "Benjamini-Hochberg"}
+
+_MOST_LISTED = 5
+
+
+def comparison_cells(rows: Sequence[ComparisonResult]) -> tuple[list[str], list[list[str | None]]]:
+    """Return the header and the formatted cells; columns that would say nothing are left out."""
+    columns = {
+        "measure": [row.metric for row in rows],
+        "segment": [row.segment if row.segment is not None else "all" for row in rows],
+        "A": [row.run_a for row in rows],
+        "B": [row.run_b for row in rows],
+        "n": [str(row.n_queries) for row in rows],
+        "mean A": [fixed(row.mean_a) for row in rows],
+        "mean B": [fixed(row.mean_b) for row in rows],
+        "delta": [_delta(row) for row in rows],
+        "rel.": [_relative(row) for row in rows],
+        "interval": [_interval(row) for row in rows],
+        "p": [_p(row) for row in rows],
+        "q": [p_text(row.q_value) for row in rows],
+        "w/t/l": [f"{row.wins}/{row.ties}/{row.losses}" for row in rows],
+    }
+    if all(row.segment is None for row in rows):
+        del columns["segment"]
+    if common_baseline(rows) is not None:
+        del columns["A"]
+    if all(row.q_value is None for row in rows):
+        del columns["q"]
+    return list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)]
+
+
+def common_baseline(rows: Sequence[ComparisonResult]) -> str | None:
+    """Return the run that is A in every row of a table of several rows, else None."""
+    names = {row.run_a for row in rows}
+    return names.pop() if len(names) == 1 and len(rows) > 1 else None
+
+
+def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Return the lines that explain the columns."""
+    tested = [row for row in rows if row.tested]
+    lines = []
+    baseline = common_baseline(rows)
+    if baseline is not None:
+        lines.append(f"A is {baseline} in every row")
+    if tested:
+        lines += ["delta is B minus A, the mean over the n paired queries", _interval_line(tested)]
+        lines.append(_p_line(tested))
+        lines += _q_lines([row for row in tested if row.q_value is not None])
+        lines.append(_dagger_line(tested))
+    if len(tested) < len(rows):
+        few = len(rows) - len(tested)
+        subject = "1 row has" if few == 1 else f"{few} rows have"
+        lines.append(f"{subject} too few queries to test, and no part in a correction")
+    return lines
+
+
+def notes(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Return a sentence for every row whose interval and p-value disagree about zero, up to five."""
+    found = []
+    for row in rows:
+        note = disagreement_note(row)
+        if note is not None:
+            segment = f" [{row.segment}]" if row.segment is not None else ""
+            found.append(f"{row.metric}{segment}, {row.run_b} vs {row.run_a}: {note}")
+    if len(found) > _MOST_LISTED:
+        rest = len(found) - _MOST_LISTED
+        found[_MOST_LISTED:] = [f"in {rest} more rows the interval and the p-value disagree about 0"]
+    return found
+
+
+def _delta(row: ComparisonResult) -> str:
+    # In front, so that the digits stay aligned.
+    return (f"{DAGGER} " if row.significant else "") + fixed(row.delta, sign=True)
+
+
+def _relative(row: ComparisonResult) -> str:
+    share = row.relative_delta
+    return fixed(None) if share is None else f"{fixed(100.0 * share, 1, sign=True)}%"
+
+
+def _interval(row: ComparisonResult) -> str | None:
+    if not row.tested:
+        return None
+    return f"[{fixed(row.ci_low, sign=True)}, {fixed(row.ci_high, sign=True)}]"
+
+
+def _p(row: ComparisonResult) -> str:
+    # Below the smallest double the logarithm goes on.
+    if row.p_value is not None and row.log10_p is not None and row.log10_p < -307.0:
+        exponent = math.floor(row.log10_p)
+        return f"{10.0 ** (row.log10_p - exponent):.1f}e{exponent}"
+    return p_text(row.p_value)
+
+
+def _interval_line(rows: Sequence[ComparisonResult]) -> str:
+    levels = _listed(sorted({confidence(row.alpha) for row in rows}))
+    kinds = _listed(sorted({_interval_kind(row) for row in rows}))
+    return f"interval: {levels}, {kinds}"
+
+
+def _interval_kind(row: ComparisonResult) -> str:
+    how = f"{row.n_resamples} resamples" if row.n_resamples else "the ideal bootstrap, no resampling"
+    return f"{row.interval} bootstrap ({how})"
+
+
+def _p_line(rows: Sequence[ComparisonResult]) -> str:
+    tests = []
+    for alternative in sorted({row.alternative for row in rows}):
+        side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
+        tests.append(side)
+    methods = sorted({_method(row) for row in rows})
+    return f"p: {_listed(tests)} sign-flip test by {_listed(methods)}; {_seed_text(rows)}"
+
+
+def _method(row: ComparisonResult) -> str:
+    return f"{row.n_permutations} random flips" if row.n_permutations else f"exact counting ({row.method})"
+
+
+def _seed_text(rows: Sequence[ComparisonResult]) -> str:
+    seeds = sorted({row.seed for row in rows})
+    return f"seed {seeds[0]}" if len(seeds) == 1 else "each segment has the seed recorded in its rows"
+
+
+def _q_lines(rows: Sequence[ComparisonResult]) -> list[str]:
+    lines = []
+    for correction in sorted({row.correction or "" for row in rows}):
+        corrected = [row for row in rows if (row.correction or "") == correction]
+        families = list(dict.fromkeys(row.family or "one family" for row in corrected))
+        rest = len(families) - _MOST_LISTED
+        more = f" and {rest} more families" if rest > 0 else ""
+        name = CORRECTION_NAMES.get(correction, correction or "corrected")
+        lines.append(f"q: {name} within {', '.join(families[:_MOST_LISTED])}{more}")
+    return lines
+
+
+def _dagger_line(rows: Sequence[ComparisonResult]) -> str:
+    levels = _listed([f"{alpha:g}" for alpha in sorted({row.alpha for row in rows})])
+    symbols = {"p" if row.q_value is None else "q" for row in rows}
+    return f"{DAGGER} {_listed(sorted(symbols, reverse=True))} < {levels}"
+
+
+def _listed(items: Iterable[str]) -> str:
+    return " and ".join(items)
