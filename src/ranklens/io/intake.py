@@ -1,0 +1,57 @@
+"""From any source to a checked table: find the reader, read, report what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ranklens.io.checks import without_repeats
+from ranklens.io.faults import Fault, Faults
+from ranklens.io.layout import Layout
+from ranklens.io.mappings import nested_mapping, read_mapping, read_records
+from ranklens.io.pairs import Extract, PairTable
+from ranklens.io.sources import holds_bytes, load, source_name
+
+Columns = Mapping[str, str | int] | None
+
+
+def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tuple[PairTable, str]:
+    """Read `source`, check every row, and return the table and the source's name.
+
+    Raises
+    ------
+    DataError
+        At the first fault with ``on_error="raise"``; in any case when nothing is left to measure.
+    """
+    file = source_name(source)
+    faults = Faults(file, on_error)
+    extract = _extract(source, file, layout, columns, faults)
+    pairs = without_repeats(extract, layout, faults)
+    faults.tell()
+    lenient = layout.kind == "run" and nested_mapping(source) is not None
+    if not len(pairs) and not lenient:
+        raise faults.error(Fault(f"the {layout.kind} has no rows"))
+    return pairs, file
+
+
+def _extract(source: Any, file: str, layout: Layout, columns: Columns, faults: Faults) -> Extract:
+    if holds_bytes(source):
+        from ranklens.io.formats import read_text
+
+        return read_text(load(source, file), file, layout, columns, faults)
+    nested = nested_mapping(source)
+    if nested is not None:
+        return read_mapping(nested, layout, faults)
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "columns"):
+        from ranklens.io.tables import read_frame
+
+        return read_frame(source, layout, columns, faults)
+    records = getattr(source, f"{'qrels' if layout.kind == 'qrels' else 'scoreddocs'}_iter", None)
+    if callable(records):
+        return read_records(records(), layout, faults)
+    if isinstance(source, Iterable):
+        return read_records(source, layout, faults)
+    raise TypeError(
+        f"cannot read a {layout.kind} from {type(source).__name__}; give a path, an open file, bytes, a frame, "
+        f"a dictionary or an iterable of rows"
+    )
