@@ -197,7 +197,7 @@ class ComparisonTable(Sequence[ComparisonResult]):
         names: set[str | None] = {value} if value is None or isinstance(value, str) else set(value)
         known = {getattr(row, attribute) for row in self.rows}
         for name in names:
-            if name is not None and name not in known:
+            if self.rows and name is not None and name not in known:
                 raise UnknownNameError(attribute, name, sorted(item for item in known if item is not None))
         return names
 

@@ -41,6 +41,9 @@ class QueryIndex(Sequence[QueryId]):
     def __contains__(self, query: object) -> bool:
         return query in self._table()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return QueryIndex, (self._ids,)
+
     def position(self, query: QueryId) -> int:
         """Return the position of `query`; KeyError when it is not there."""
         return self._table()[query]
@@ -79,6 +82,9 @@ class QueryValues(Mapping[QueryId, float]):
     def __contains__(self, query: object) -> bool:
         return query in self.index
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return QueryValues, (self.index, self.values_array)
+
     def __repr__(self) -> str:
         return f"QueryValues({dict(self)!r})"
 
@@ -109,6 +115,11 @@ class MetricResult(Presentable):
     def __post_init__(self) -> None:
         if not isinstance(self.per_query, QueryValues):
             object.__setattr__(self, "per_query", MappingProxyType(dict(self.per_query)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy cannot be pickled.
+        view = self.per_query if isinstance(self.per_query, QueryValues) else dict(self.per_query)
+        return MetricResult, (self.metric, view)
 
     @classmethod
     def from_arrays(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,13 +57,15 @@ class Presentable:
 
 
 def plain(value: Any) -> Any:
-    """Turn nested results, mappings and tuples into dictionaries and lists."""
+    """Turn nested results, mappings and tuples into dictionaries and lists, and what JSON lacks into None."""
     if isinstance(value, Presentable):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return value
 
 
