@@ -42,10 +42,8 @@ def rbp(
 ) -> Array:
     """Weigh gains by 1 - p times p to the number of ranks above."""
     xp = namespace(batch.grades)
-    if max_rel is None:
-        gains = relevant(batch, rel)
-    else:
-        gains = xp.clip(batch.grades, min=0.0, max=max_rel) / max_rel
+    graded = max_rel is not None
+    gains = xp.clip(batch.grades, min=0.0, max=max_rel) / max_rel if graded else relevant(batch, rel)
     return xp.clip(_persistent(batch, gains, cutoff, p), max=1.0)
 
 

@@ -1,0 +1,243 @@
+"""Measure runs against judgements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.core import DataError, MetricResult, QueryIndex, UnknownNameError
+from ranklens.core.evaluation import Evaluation, Evaluations
+from ranklens.io import Qrels, Run, read_qrels, read_run
+from ranklens.metrics.arguments import check_rel
+from ranklens.metrics.definitions import Measure
+from ranklens.metrics.measuring import measured_values
+from ranklens.metrics.names import MeasureLike, parse_measure, parse_measures
+from ranklens.metrics.ranking import JudgedPool, JudgedRanking, judged_pool, judged_ranking
+from ranklens.metrics.slices import as_segments
+
+Measures = MeasureLike | Iterable[MeasureLike]
+
+_CHOICES = {
+    "missing": ("zero", "skip"),
+    "score_precision": ("float64", "float32"),
+    "on_error": ("raise", "skip"),
+}
+
+
+def evaluate(
+    run: Any,
+    qrels: Any,
+    measures: Measures,
+    *,
+    missing: str = "zero",
+    score_precision: str = "float64",
+    judged_only: bool = False,
+    depth: int | None = None,
+    rel: float = 1,
+    segments: Any = None,
+    on_error: str = "raise",
+) -> Evaluation:
+    """Measure one run, by query.
+
+    Documents are ranked by score descending, then by document id descending by its UTF-8 bytes, whatever the
+    order of the input.
+
+    Parameters
+    ----------
+    run, qrels : Run, Qrels, or anything that `read_run` and `read_qrels` take
+        Retrieved documents with scores, and judged documents with grades.
+    measures : str, Measure, function, or several of these
+        Such as ``["nDCG@10", "AP(rel=2)", "recip_rank"]``; see `parse_measure`.
+    missing : {"zero", "skip"}
+        A judged query that the run does not answer scores 0, or takes no part.
+    score_precision : {"float64", "float32"}
+        The precision in which scores are compared; older trec_eval compares 32-bit floats.
+    judged_only : bool
+        Remove unjudged documents from the ranking first (trec_eval's -J).
+    depth : int, optional
+        Look at this many top documents of each query only (trec_eval's -M).
+    rel : float
+        The grade from which a document is relevant (trec_eval's -l), for the measures that have a threshold
+        and do not name their own; the names of the results say so.
+    segments : Segments, mapping of field to {query: value}, path or frame, optional
+        Kept with the result, for a comparison by segment.
+    on_error : {"raise", "skip"}
+        What to do about rows that cannot be read; see `read_run`.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    DataError
+        When the run and the judgements have no query in common, or cannot be read.
+    UnknownNameError, BadMeasureError
+        For a measure that does not exist, or not with this cutoff or parameter.
+
+    Examples
+    --------
+    >>> run = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0}}
+    >>> qrels = {"q1": {"b": 1}, "q2": {"c": 2}, "q3": {"d": 1}}
+    >>> found = evaluate(run, qrels, ["RR", "nDCG@10"])
+    >>> found["RR"].mean, dict(found["RR"].per_query), found.n_not_retrieved
+    (0.5, {'q1': 0.5, 'q2': 1.0, 'q3': 0.0}, 1)
+    >>> evaluate(run, qrels, "RR", missing="skip")["RR"].mean
+    0.75
+    """
+    if not isinstance(run, Run):
+        run = read_run(run, on_error=on_error)
+    found = evaluate_many(
+        {run.name: run},
+        qrels,
+        measures,
+        missing=missing,
+        score_precision=score_precision,
+        judged_only=judged_only,
+        depth=depth,
+        rel=rel,
+        segments=segments,
+        on_error=on_error,
+    )
+    return found[run.name]
+
+
+def evaluate_many(
+    runs: Mapping[str, Any],
+    qrels: Any,
+    measures: Measures,
+    *,
+    missing: str = "zero",
+    score_precision: str = "float64",
+    judged_only: bool = False,
+    depth: int | None = None,
+    rel: float = 1,
+    segments: Any = None,
+    on_error: str = "raise",
+    progress: Callable[[int, int], None] | None = None,
+) -> Evaluations:
+    """Measure many runs against the same judgements, in one batch on the current backend.
+
+    Parameters
+    ----------
+    runs : mapping of name to run
+        Each run as in `evaluate`.
+    qrels, measures, missing, score_precision, judged_only, depth, rel, segments, on_error
+        As in `evaluate`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each run is read and ranked.
+
+    Returns
+    -------
+    Evaluations
+        A mapping from run name to `Evaluation`, with one array of shape (runs, measures, queries).
+
+    Examples
+    --------
+    >>> runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 2.0, "a": 1.0}}}
+    >>> found = evaluate_many(runs, {"q1": {"a": 1}}, ["RR"])
+    >>> {run: found[run]["RR"].mean for run in found}
+    {'one': 1.0, 'two': 0.5}
+    """
+    if not runs:
+        raise ValueError("runs must hold at least one run, got none")
+    options = _checked_options(missing, score_precision, on_error, depth, rel)
+    wanted = _with_rel(parse_measures(measures), options["rel"])
+    judgements = qrels if isinstance(qrels, Qrels) else read_qrels(qrels, on_error=on_error)
+    pool = judged_pool(judgements)
+    ranked: list[JudgedRanking] = []
+    for name, source in runs.items():
+        run = source if isinstance(source, Run) else read_run(source, on_error=on_error, name=name)
+        ranked.append(
+            judged_ranking(
+                run, judgements, pool, score_precision=score_precision, depth=depth, judged_only=judged_only
+            )
+        )
+        if progress is not None:
+            progress(len(ranked), len(runs))
+    options |= {"score_precision": score_precision, "judged_only": judged_only, "depth": depth}
+    options["segments"] = as_segments(segments)
+    return _results(tuple(runs), ranked, pool, wanted, options)
+
+
+def _results(
+    names: tuple[str, ...],
+    ranked: Sequence[JudgedRanking],
+    pool: JudgedPool,
+    measures: tuple[Measure, ...],
+    options: dict[str, Any],
+) -> Evaluations:
+    values = measured_values(ranked, pool, measures)
+    in_run = np.stack([ranking.in_run for ranking in ranked])
+    measured = in_run if options["missing"] == "skip" else np.ones_like(in_run)
+    _check_finite(values, measured, names, measures, pool.query_ids)
+    values[~np.broadcast_to(measured[:, None, :], values.shape)] = np.nan
+    answerable = np.zeros(len(pool.query_ids), dtype=bool)
+    answerable[pool.row[pool.grade >= options["rel"]]] = True
+    canonical = functools.partial(_canonical, rel=options["rel"])
+    found = {}
+    for r, (name, ranking) in enumerate(zip(names, ranked, strict=True)):
+        found[name] = Evaluation(
+            run=name,
+            metrics=_metrics(values[r], measured[r], measures, pool.query_ids),
+            n_queries=int(measured[r].sum()),
+            n_without_relevant=int((measured[r] & ~answerable).sum()),
+            n_unjudged=ranking.n_unjudged,
+            n_not_retrieved=int((~ranking.in_run).sum()),
+            canonical=canonical,
+            **options,
+        )
+    return Evaluations(found, values, tuple(m.name for m in measures), pool.query_ids, measured)
+
+
+def _metrics(
+    values: NDArray[np.float64], measured: NDArray[np.bool_], measures: Sequence[Measure], ids: QueryIndex
+) -> tuple[MetricResult, ...]:
+    if not measured.all():
+        ids = QueryIndex([ids[i] for i in np.flatnonzero(measured)])
+        values = values[:, measured]
+    return tuple(MetricResult.from_arrays(m.name, ids, row) for m, row in zip(measures, values, strict=True))
+
+
+def _check_finite(
+    values: NDArray[np.float64],
+    measured: NDArray[np.bool_],
+    runs: Sequence[str],
+    measures: Sequence[Measure],
+    ids: QueryIndex,
+) -> None:
+    bad = ~np.isfinite(values) & measured[:, None, :]
+    if bad.any():
+        run, measure, query = np.argwhere(bad)[0]
+        raise DataError(
+            f"{measures[measure].name} of run {runs[run]} is {values[run, measure, query]} for query "
+            f"{ids[query]!r} (and for {int(bad.sum()) - 1} more values); a measure must be finite, so "
+            "check the grades or the measure's function"
+        )
+
+
+def _checked_options(
+    missing: str, score_precision: str, on_error: str, depth: int | None, rel: float
+) -> dict[str, Any]:
+    given = {"missing": missing, "score_precision": score_precision, "on_error": on_error}
+    for name, value in given.items():
+        if value not in _CHOICES[name]:
+            raise UnknownNameError(name, value, _CHOICES[name])
+    if depth is not None and (not isinstance(depth, (int, np.integer)) or depth < 1):
+        raise ValueError(f"depth must be a whole number from 1, or None for all, got {depth!r}")
+    return {"missing": missing, "rel": check_rel(rel, "evaluate")}
+
+
+def _with_rel(measures: tuple[Measure, ...], rel: float) -> tuple[Measure, ...]:
+    return parse_measures([measure.with_default_rel(rel) for measure in measures])
+
+
+def _canonical(name: str, rel: float) -> str:
+    try:
+        return parse_measure(name).with_default_rel(rel).name
+    except ValueError:
+        return name

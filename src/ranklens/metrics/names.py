@@ -1,0 +1,173 @@
+"""Read the names of measures as people write them, and print them in one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ranklens.core import UnknownNameError
+from ranklens.core.errors import nearest_names
+from ranklens.metrics.arguments import check_arguments, check_cutoff, read_arguments
+from ranklens.metrics.catalogue import BY_SPELLING, CATALOGUE, IMPLIED_ARGUMENTS, NEED_CUTOFF, folded
+from ranklens.metrics.definitions import BadMeasureError, Definition, Measure, plain_text
+from ranklens.metrics.functions import find_plugin, function_measure, plugin_names
+
+MeasureLike = str | Measure | Callable[..., Any]
+
+_FORM = re.compile(
+    r"(?P<base>[^@()]*?)\s*(?:\((?P<before>[^()]*)\))?\s*(?:@\s*(?P<cutoff>[^@()]*?))?\s*(?:\((?P<after>[^()]*)\))?"
+)
+_TREC_CUTOFF = re.compile(r"(?P<base>.*?)(?P<mark>[._])(?P<cutoff>\d+(?:\.\d+)?)")
+_RANX_LEVEL = re.compile(r"(?P<rest>.*)-l(?P<rel>\d+)")
+_SEVERAL = re.compile(r"(?P<base>.*[._@])(?P<cutoffs>[\d.]+(?:,[\d.]+)+)(?P<after>\(.*\))?")
+
+
+def parse_measure(measure: MeasureLike) -> Measure:
+    """Read one measure.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable
+        A name in the spelling of ir_measures (``AP(rel=2)@100``), trec_eval (``map_cut_100``, ``P.10``) or
+        ranx (``ndcg@10``, ``rbp.95``, ``map@100-l2``), in any case; a plain function (see
+        `ranklens.metrics.functions`); or a `Measure`, which is returned.
+
+    Returns
+    -------
+    Measure
+        Its `name` is the canonical one.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no such measure; the nearest known ones are listed.
+    BadMeasureError
+        When the measure is known, but not with this cutoff or these parameters (a ValueError).
+
+    Examples
+    --------
+    >>> [parse_measure(name).name for name in ("ndcg_cut_10", "map", "Recip_Rank", "ap(REL=2)@100", "rbp.95")]
+    ['nDCG@10', 'AP', 'RR', 'AP(rel=2)@100', 'RBP(p=0.95)']
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str):
+        return _parse_text(measure.strip())
+    if callable(measure):
+        return function_measure(measure)
+    raise BadMeasureError(f"a measure is a name or a function, got {measure!r}")
+
+
+def parse_measures(measures: MeasureLike | Iterable[MeasureLike]) -> tuple[Measure, ...]:
+    """Read one or several measures; a repeated one counts once, and ``P.5,10`` is two.
+
+    Raises
+    ------
+    BadMeasureError
+        When there is none, or two different ones have the same name.
+
+    Examples
+    --------
+    >>> [measure.name for measure in parse_measures(["P.5,10", "MAP", "ap"])]
+    ['P@5', 'P@10', 'AP']
+    """
+    if isinstance(measures, (str, Measure)) or callable(measures):
+        measures = [measures]
+    found: dict[str, Measure] = {}
+    for item in measures:
+        for part in _expanded(item):
+            measure = parse_measure(part)
+            known = found.setdefault(measure.name, measure)
+            if known.definition.kernel is not measure.definition.kernel:
+                raise BadMeasureError(f"two different measures are named {measure.name}; rename one of them")
+    if not found:
+        raise BadMeasureError("no measure was given; ask for one, such as nDCG@10")
+    return tuple(found.values())
+
+
+def known_measures(*, plugins: bool = True) -> list[tuple[str, str]]:
+    """Return the name and the definition of every known measure, in a line each.
+
+    Parameters
+    ----------
+    plugins : bool
+        Whether to add the measures that other installed packages offer.
+
+    Examples
+    --------
+    >>> known_measures(plugins=False)[0][0], known_measures(plugins=False)[-1]
+    ('nDCG@k', ('NumRelRet@k', 'number of relevant documents among the retrieved top k (parameters: rel=1)'))
+    """
+    found = [find_plugin(folded(name)) for name in plugin_names()] if plugins else []
+    return [_described(definition) for definition in (*CATALOGUE, *filter(None, found))]
+
+
+def _parse_text(asked: str) -> Measure:
+    level = _RANX_LEVEL.fullmatch(asked)
+    form = _FORM.fullmatch(level["rest"] if level else asked)
+    if form is None:
+        raise _unknown(asked, asked.partition("@")[0].partition("(")[0])
+    base, cutoff = form["base"], form["cutoff"]
+    given: dict[str, Any] = {}
+    definition = _find(folded(base))
+    if definition is None and cutoff is None:
+        base, cutoff, given = _trec_spelling(base)
+        definition = _find(folded(base))
+    if definition is None:
+        definition = find_plugin(folded(form["base"]))
+        if definition is None:
+            raise _unknown(asked, base)
+        base, cutoff, given = form["base"], form["cutoff"], {}
+    given |= IMPLIED_ARGUMENTS.get(folded(base), {}) | ({"rel": level["rel"]} if level else {})
+    given |= read_arguments(f"{form['before'] or ''},{form['after'] or ''}", asked)
+    cutoff = given.pop("cutoff", cutoff)
+    if cutoff is None and folded(base) in NEED_CUTOFF:
+        raise BadMeasureError(f"{asked} needs a cutoff; write {asked}_10, or {definition.name} for none")
+    return _checked(definition, cutoff, given, asked)
+
+
+def _checked(definition: Definition, cutoff: str | None, given: dict[str, Any], asked: str) -> Measure:
+    if definition.name == "NumRet" and "rel" in given:
+        definition = BY_SPELLING["numrelret"]
+    level = check_cutoff(definition, cutoff, asked)
+    return Measure(definition, level, check_arguments(definition, given, asked))
+
+
+def _trec_spelling(base: str) -> tuple[str, str | None, dict[str, Any]]:
+    found = _TREC_CUTOFF.fullmatch(base)
+    if found is None:
+        return base, None, {}
+    if found["mark"] == "." and folded(found["base"]) == "rbp":
+        return found["base"], None, {"p": f"0.{found['cutoff']}"}
+    return found["base"], found["cutoff"], {}
+
+
+def _find(spelling: str) -> Definition | None:
+    return BY_SPELLING.get(spelling)
+
+
+def _expanded(item: MeasureLike) -> list[MeasureLike]:
+    several = _SEVERAL.fullmatch(item.strip()) if isinstance(item, str) else None
+    if several is None:
+        return [item]
+    return [f"{several['base']}{k}{several['after'] or ''}" for k in several["cutoffs"].split(",")]
+
+
+def _described(definition: Definition) -> tuple[str, str]:
+    suffix = {"rank": "@k", "recall": "@r", None: ""}[definition.level]
+    parameters = ", ".join(
+        key if default is None else f"{key}={plain_text(default)}"
+        for key, default in definition.parameters.items()
+    )
+    takes = f" (parameters: {parameters})" if parameters else ""
+    return f"{definition.name}{suffix}", f"{definition.summary}{takes}"
+
+
+def _unknown(asked: str, base: str) -> UnknownNameError:
+    spellings = {name: d.name for d in CATALOGUE for name in (d.name, *d.aliases)}
+    spellings |= {name: name for name in plugin_names()}
+    near = dict.fromkeys(spellings[name] for name in nearest_names(base, spellings))
+    cutoff = "".join(asked.partition("@")[1:])
+    hint = f"did you mean {', '.join(name + cutoff for name in near)}?" if near else None
+    return UnknownNameError("measure", asked, sorted(set(spellings.values()), key=str.lower), hint)
