@@ -1,0 +1,50 @@
+"""Send a document to standard output or to a file, in the format that was asked for."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ranklens.cli import atomic, formats, warned
+from ranklens.cli.document import Document
+
+WIDEST = 100
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The options ``--format``, ``--output``, ``--append`` and ``--raw-csv``."""
+
+    format: str = "table"
+    output: str | None = None
+    append: bool = False
+    raw_csv: bool = False
+
+    def __post_init__(self) -> None:
+        if self.append and self.output is None:
+            raise click.UsageError("--append needs --output FILE")
+
+    def send(self, document: Document, frame: Mapping[str, Any]) -> None:
+        """Write the document; `frame` is what JSON says about the whole command."""
+        to_terminal = self.output is None and sys.stdout.isatty()
+        text = self._render(document, frame, to_terminal)
+        if self.output is None or self.output == "-":
+            click.echo(text, nl=False, color=warned.colours(err=False))
+        else:
+            atomic.write_text(Path(self.output), text, append=self.append)
+
+    def _render(self, document: Document, frame: Mapping[str, Any], to_terminal: bool) -> str:
+        if self.format == "json":
+            return formats.as_json(document, frame)
+        if self.format == "csv":
+            return formats.as_csv(document, raw=self.raw_csv)
+        if self.format == "table":
+            width = min(shutil.get_terminal_size().columns, WIDEST) if to_terminal else None
+            return formats.as_text(document, width=width, style=to_terminal and warned.colours(err=False))
+        return formats.RENDERERS[self.format](document)

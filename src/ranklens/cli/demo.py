@@ -1,0 +1,148 @@
+"""``ranklens demo``: the whole job on a collection made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ranklens.cli import options as opt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ranklens.cli.document import Document
+    from ranklens.cli.group import Session
+    from ranklens.core import ComparisonResult
+    from ranklens.core.evaluation import Evaluation
+    from ranklens.io.synthetic import DemoCollection
+
+MEASURES = ("nDCG@10", "AP", "RR")
+MEASURE = MEASURES[0]
+MEASURING = {
+    "missing": "zero",
+    "score_precision": "float64",
+    "depth": None,
+    "judged_only": False,
+    "rel": 1,
+    "on_error": "raise",
+}
+TESTING = {
+    "method": "auto",
+    "alternative": "two-sided",
+    "alpha": 0.05,
+    "n_resamples": 10_000,
+    "n_permutations": 10_000,
+    "min_queries": 20,
+    "correction": "bh",
+    "family": "measure",
+    "all_pairs": False,
+}
+
+EPILOG = """\b
+Examples:
+  ranklens demo
+  ranklens demo --write demo && ranklens compare demo/qrels.txt demo/*.run
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another collection.")
+@click.option("--write", metavar="DIR", help="Also write the collection as files into a new folder DIR.")
+@opt.delivering(("table", "json", "markdown"))
+@opt.common
+@click.pass_obj
+def command(session: Session, /, **options: Any) -> None:
+    """Measure and compare five systems of known quality, and say what the numbers mean.
+
+    Needs no file: the collection is made from a seed, and is the same on every machine.
+    """
+    from ranklens.cli.compared import compare_runs
+    from ranklens.cli.measured import json_frame
+    from ranklens.io import demo_collection
+    from ranklens.metrics import evaluate_many
+
+    delivery = opt.delivery(options)
+    opt.choose_backend(options["backend"])
+    collection = demo_collection(options["seed"])
+    chosen = {**MEASURING, **TESTING, "seed": options["seed"]}
+    evaluations = evaluate_many(collection.runs, collection.qrels, MEASURES)
+    against_first = compare_runs(session, {name: evaluations[name] for name in evaluations}, {}, chosen)
+    ends = {name: evaluations[name] for name in (_first(evaluations), _last(evaluations))}
+    by_segment = compare_runs(session, ends, collection.segments, {**chosen, "correction": "bh"})
+    folder = _write(collection, options["write"]) if options["write"] else None
+    document = demo_document(collection, evaluations, against_first, by_segment, folder)
+    delivery.send(document, json_frame(session, "demo", None, options) if delivery.format == "json" else {})
+
+
+def demo_document(
+    collection: DemoCollection,
+    evaluations: Mapping[str, Evaluation],
+    against_first: Sequence[ComparisonResult],
+    by_segment: Sequence[ComparisonResult],
+    folder: Path | None,
+) -> Document:
+    """Return the five steps of the demo."""
+    from ranklens.cli import demo_words as words
+    from ranklens.cli.compared import comparison_tables, visible_effects
+    from ranklens.cli.counting import count_notes, counts
+    from ranklens.cli.document import Document
+    from ranklens.cli.eval import means_table
+    from ranklens.cli.verdict import segment_verdict, verdict
+    from ranklens.core.comparison_text import how_made
+
+    shown = [row for row in against_first if row.metric == MEASURE]
+    slices = [row for row in by_segment if row.segment is not None and row.metric == MEASURE]
+    visible = visible_effects(shown, evaluations, TESTING)
+    return Document(
+        sections=[
+            Document(title="1. A collection", notes=words.collection_notes(collection)),
+            Document(
+                title="2. Measure it",
+                tables=[means_table(MEASURES, evaluations)],
+                notes=count_notes(evaluations, MEASURING),
+            ),
+            Document(
+                title=f"3. Compare every system with {_first(evaluations)}",
+                headline=verdict(shown, visible, 0.8),
+                tables=comparison_tables(shown, []),
+                notes=how_made(shown),
+            ),
+            Document(title="4. What that says", notes=words.in_words(shown, visible)),
+            Document(
+                title="5. Look at the segments before you ship",
+                headline=segment_verdict(slices),
+                tables=comparison_tables([], slices),
+                notes=[words.on_segments(_last(evaluations))],
+            ),
+            Document(title="6. The same on your own files", notes=words.commands(folder, collection.seed)),
+        ],
+        payload={
+            "seed": collection.seed,
+            "runs": {
+                name: {**counts(e), "means": {r.metric: r.mean for r in e.metrics}}
+                for name, e in evaluations.items()
+            },
+            "comparisons": [row.to_dict() for row in [*against_first, *slices]],
+            "written": None if folder is None else str(folder),
+        },
+    )
+
+
+def _write(collection: DemoCollection, name: str) -> Path:
+    from pathlib import Path
+
+    from ranklens.cli.atomic import new_folder
+
+    with new_folder(Path(name)) as folder:
+        collection.write(folder)
+    return Path(name)
+
+
+def _first(names: Mapping[str, Any]) -> str:
+    return next(iter(names))
+
+
+def _last(names: Mapping[str, Any]) -> str:
+    return list(names)[-1]

@@ -1,0 +1,145 @@
+"""``ranklens eval``: measures of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ranklens.cli import options as opt
+from ranklens.cli.measure_words import MeasuringCommand, split_names
+
+if TYPE_CHECKING:
+    from ranklens.cli.document import Document, Table
+    from ranklens.cli.group import Session
+    from ranklens.core.evaluation import Evaluation
+
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR")
+COUNTED = ("NumRel", "NumRet", "NumRelRet")
+"""Measures that trec_eval adds up over the queries, where others are averaged."""
+
+EPILOG = """\b
+Examples:
+  ranklens eval qrels.txt bm25.run.gz -m nDCG@10 'AP(rel=2)' RR
+  ranklens eval qrels.txt old=a.run new=b.parquet -m P@10 --format markdown
+  ranklens eval qrels.txt bm25.run -q -m map ndcg_cut_10 --format trec
+"""
+
+
+@click.command(cls=MeasuringCommand, epilog=EPILOG)
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@opt.measures(DEFAULT_MEASURES)
+@click.option("-q", "--per-query", is_flag=True, help="Show every query.")
+@opt.measuring
+@opt.delivering(("table", "json", "csv", "markdown", "latex", "trec"))
+@opt.common
+@click.pass_obj
+def command(session: Session, /, **options: Any) -> None:
+    """Measure RUNs against the judgements QRELS.
+
+    A run is a file, or NAME=FILE; `-` is standard input. Measures are written as in ir_measures (nDCG@10,
+    AP(rel=2)), trec_eval (ndcg_cut_10, map) or ranx (ndcg@10).
+    """
+    from ranklens.cli.inputs import find_inputs
+    from ranklens.cli.measured import json_frame, measure_runs
+
+    delivery = opt.delivery(options)
+    inputs = find_inputs(options["qrels"], options["runs"])
+    evaluations = measure_runs(session, inputs, split_names(options["measures"]) or DEFAULT_MEASURES, options)
+    document = eval_document(evaluations, options, per_query=options["per_query"])
+    frame = json_frame(session, "eval", inputs, options) if delivery.format == "json" else {}
+    delivery.send(document, frame)
+
+
+def eval_document(
+    evaluations: Mapping[str, Evaluation], options: Mapping[str, Any], *, per_query: bool
+) -> Document:
+    """Return means (and with `per_query` every value) of every run."""
+    from ranklens.cli.counting import count_notes, counts
+    from ranklens.cli.document import Document
+
+    names = [result.metric for result in next(iter(evaluations.values())).metrics]
+    wanted = options["format"]
+    table = per_query_table if per_query else means_table
+    if per_query:
+        rows = [(run, query, values) for run, e in evaluations.items() for query, values in _by_query(e)]
+    else:
+        rows = [(run, "all", [result.mean for result in e.metrics]) for run, e in evaluations.items()]
+    return Document(
+        tables=[table(names, evaluations)] if wanted in ("table", "markdown", "latex") else [],
+        notes=count_notes(evaluations, options),
+        records=[
+            {"run": run, "query_id": query, **dict(zip(names, values, strict=True))}
+            for run, query, values in rows
+        ],
+        payload={
+            "runs": {
+                run: {
+                    **counts(e),
+                    "means": {result.metric: result.mean for result in e.metrics},
+                    **({"per_query": _nested(e)} if per_query else {}),
+                }
+                for run, e in evaluations.items()
+            }
+        },
+        trec=_trec(evaluations, per_query) if wanted == "trec" else [],
+    )
+
+
+def _by_query(evaluation: Evaluation) -> list[tuple[str, list[float]]]:
+    columns = [result.values.tolist() for result in evaluation.metrics]
+    queries = evaluation.metrics[0].query_ids
+    return [(query, list(values)) for query, *values in zip(queries, *columns, strict=True)]
+
+
+def _nested(evaluation: Evaluation) -> dict[str, dict[str, float]]:
+    return {
+        result.metric: {q: float(v) for q, v in result.per_query.items()} for result in evaluation.metrics
+    }
+
+
+def means_table(names: Sequence[str], evaluations: Mapping[str, Evaluation]) -> Table:
+    """Return a row of means for each run."""
+    from ranklens.cli.document import Table
+
+    cells = [[run, *(shown(name, e[name].mean) for name in names)] for run, e in evaluations.items()]
+    return Table(None, ["run", *names], cells)
+
+
+def per_query_table(names: Sequence[str], evaluations: Mapping[str, Evaluation]) -> Table:
+    """Return a row for each query, and the means below them; the run is named where there are several."""
+    from ranklens.cli.document import Table
+
+    several = len(evaluations) > 1
+    rows = []
+    for run, e in evaluations.items():
+        for query, values in [*_by_query(e), ("all", [e[name].mean for name in names])]:
+            cells = [shown(name, value) for name, value in zip(names, values, strict=True)]
+            rows.append([*([run] if several else []), query, *cells])
+    return Table(None, [*(["run"] if several else []), "query", *names], rows)
+
+
+def shown(measure: str, value: float) -> str:
+    """Return a value with four decimals, counts of documents as they are."""
+    from ranklens.core.presentation import fixed
+
+    whole = measure.partition("(")[0] in COUNTED and value == int(value)
+    return str(int(value)) if whole else fixed(value)
+
+
+def _trec(evaluations: Mapping[str, Evaluation], per_query: bool) -> list[tuple[str, str, str]]:
+    lines = []
+    for run, evaluation in evaluations.items():
+        names = [result.metric for result in evaluation.metrics]
+        lines.append(("runid", "all", run))
+        if per_query:
+            for query, values in _by_query(evaluation):
+                lines += [(n, query, shown(n, v)) for n, v in zip(names, values, strict=True)]
+        lines.append(("num_q", "all", str(evaluation.n_queries)))
+        for result in evaluation.metrics:
+            counted = result.metric.partition("(")[0] in COUNTED
+            total = float(result.values.sum()) if counted else result.mean
+            lines.append((result.metric, "all", shown(result.metric, total)))
+    return lines

@@ -1,0 +1,144 @@
+"""A document as aligned text, Markdown, LaTeX, CSV, JSON or trec_eval's columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import click
+
+from ranklens.cli.document import Document, Table
+from ranklens.core.tables import markdown_text, render_table, visible
+
+SCHEMA_VERSION = 1
+FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
+
+
+def as_text(document: Document, *, width: int | None = None, style: bool = False) -> str:
+    """Return sentences and aligned tables.
+
+    Parameters
+    ----------
+    document : Document
+        What to show.
+    width : int, optional
+        Where to break sentences; by default each one is a line, as pipes want it.
+    style : bool
+        Whether to print titles and the verdict bold.
+    """
+
+    def sentence(text: str) -> str:
+        shown = visible(text)
+        if width is None:
+            return shown
+        return textwrap.fill(
+            shown, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+
+    def bold(text: str) -> str:
+        return click.style(text, bold=True) if style else text
+
+    def blocks(part: Document) -> Iterator[str]:
+        if part.title is not None:
+            yield bold(sentence(part.title))
+        yield "\n".join(bold(sentence(line)) for line in part.headline)
+        yield from (_table(table, "table") for table in part.tables)
+        yield "\n".join(sentence(note) for note in part.notes)
+        for section in part.sections:
+            yield from blocks(section)
+
+    return _joined(blocks(document))
+
+
+def as_markdown(document: Document) -> str:
+    """Return lists of sentences and pipe tables, sections under headings."""
+
+    def blocks(part: Document) -> Iterator[str]:
+        if part.title is not None:
+            yield f"### {_markdown(part.title)}"
+        yield "\n".join(f"- {_markdown(line)}" for line in part.headline)
+        yield from (_table(table, "markdown") for table in part.tables)
+        yield "\n".join(f"- {_markdown(note)}" for note in part.notes)
+        for section in part.sections:
+            yield from blocks(section)
+
+    return _joined(blocks(document))
+
+
+def as_latex(document: Document) -> str:
+    """Return booktabs tables, the sentences above them as comments."""
+    comments = [f"% {visible(line)}" for line in (*document.headline, *document.notes)]
+    return _joined(("\n".join(comments), *(_table(table, "latex") for table in document.tables)))
+
+
+def as_csv(document: Document, *, raw: bool = False) -> str:
+    """Return the records, text that a spreadsheet would run as a formula made harmless unless `raw`."""
+    from ranklens.core.spreadsheet import neutralise
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if raw else neutralise(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return "" if value is None or _is_not_finite(value) else value
+
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    if document.records:
+        writer.writerow([cell(name) for name in document.records[0]])
+        writer.writerows([cell(value) for value in record.values()] for record in document.records)
+    return stream.getvalue()
+
+
+def as_json(document: Document, frame: Mapping[str, Any]) -> str:
+    """Return `frame` and the payload as JSON; a number that is not finite is null."""
+    whole = {"schema_version": SCHEMA_VERSION, **frame, **document.payload}
+    return json.dumps(finite(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_trec(document: Document) -> str:
+    """Return trec_eval's columns: measure, query or ``all``, value, separated by tabs."""
+    return "".join(f"{measure:<22}\t{query}\t{value}\n" for measure, query, value in document.trec)
+
+
+def finite(value: Any) -> Any:
+    """Replace NaN and infinity in nested lists and dictionaries by None.
+
+    Examples
+    --------
+    >>> finite({"high": float("inf"), "values": [1.0, float("nan")]})
+    {'high': None, 'values': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if _is_not_finite(value) else value
+
+
+def _is_not_finite(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _table(table: Table, style: str) -> str:
+    return render_table(table.header, table.rows, style, caption=table.caption)
+
+
+def _markdown(text: str) -> str:
+    return markdown_text(visible(text))
+
+
+def _joined(blocks: Iterable[str]) -> str:
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+RENDERERS: Mapping[str, Callable[[Document], str]] = {
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "trec": as_trec,
+}

@@ -1,0 +1,153 @@
+"""The files of a command: what runs are called, which file is which, and what was in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ranklens.cli.failures import UseError
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file on the command line."""
+
+    role: str
+    name: str
+    path: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name, the path as it was given and the hash of the bytes (None for a stream)."""
+        from ranklens.io import sha256_of
+
+        digest = sha256_of(self.path) if os.path.isfile(self.path) else None
+        return {"role": self.role, "name": self.name, "path": self.path, "sha256": digest}
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The judgements, the runs in the order of the command line, and perhaps a table of segments."""
+
+    qrels: Input
+    runs: tuple[Input, ...]
+    segments: Input | None = None
+    segment_fields: tuple[str, ...] | None = None
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Run names and their files."""
+        return {run.name: run.path for run in self.runs}
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return every file with its hash, fit for JSON."""
+        files = [self.qrels, *self.runs, *([self.segments] if self.segments else [])]
+        return [file.to_dict() for file in files]
+
+
+def find_inputs(qrels: str, runs: Sequence[str], segments: str | None = None) -> Inputs:
+    """Name every file and see that it is there, before any of them is read.
+
+    Parameters
+    ----------
+    qrels : str
+        A file, or ``-``.
+    runs : sequence of str
+        ``FILE`` or ``NAME=FILE``. A file whose own name holds ``=`` is found as it is.
+    segments : str, optional
+        ``FILE`` or ``FILE:field,field``.
+
+    Raises
+    ------
+    UseError
+        For a file that does not exist, a name that two runs share, or standard input used twice.
+    """
+    table, fields = _segments(segments) if segments is not None else (None, None)
+    named = [_run(text) for text in runs]
+    judgements = Input("qrels", "qrels", _existing(qrels, "QRELS"))
+    _check_names(named)
+    if [judgements.path, *(run.path for run in named)].count(STDIN) > 1:
+        raise UseError("standard input (-) is named twice; only one input can come from it")
+    return Inputs(judgements, tuple(named), table, fields)
+
+
+def read_segments_of(inputs: Inputs) -> Mapping[str, Mapping[str, str]]:
+    """Read the table of segments: for each field the value of each query; empty without a table."""
+    from ranklens.io import read_segments
+
+    if inputs.segments is None:
+        return {}
+    segments: Mapping[str, Mapping[str, str]] = read_segments(
+        inputs.segments.path, fields=inputs.segment_fields
+    )
+    return segments
+
+
+def is_input(text: str) -> bool:
+    """Whether a word of the command line names a file that exists, as FILE or NAME=FILE."""
+    return text == STDIN or os.path.exists(text) or bool(_named_files(text))
+
+
+def _run(text: str) -> Input:
+    from ranklens.io import run_name
+
+    if text == STDIN:
+        return Input("run", "stdin", STDIN)
+    if os.path.exists(text) or "=" not in text:
+        return Input("run", run_name(text), _existing(text, "RUN"))
+    candidates = _named_files(text)
+    name, path = candidates[0] if candidates else (text.partition("=")[0], text.partition("=")[2])
+    if not name:
+        raise UseError(f"RUN {text!r} has an empty name before '='; write NAME=FILE")
+    return Input("run", name, _existing(path, "RUN"))
+
+
+def _named_files(text: str) -> list[tuple[str, str]]:
+    """Return the ways to read NAME=FILE in which the file exists, for both sides may hold ``=``."""
+    places = (i for i, character in enumerate(text) if character == "=" and i > 0)
+    splits = ((text[:i], text[i + 1 :]) for i in places)
+    return [(name, path) for name, path in splits if path == STDIN or os.path.exists(path)]
+
+
+def _segments(text: str) -> tuple[Input, tuple[str, ...] | None]:
+    path, colon, fields = text.rpartition(":")
+    if os.path.exists(text) or not colon or not os.path.exists(path):
+        return Input("segments", "segments", _existing(text, "--segments")), None
+    names = tuple(field.strip() for field in fields.split(",") if field.strip())
+    return Input("segments", "segments", path), names or None
+
+
+def _existing(path: str, what: str) -> str:
+    if path != STDIN:
+        if not os.path.exists(path):
+            raise UseError(f"{what}: no such file: {path}{_advice(path)}")
+        if os.path.isdir(path):
+            raise UseError(f"{what}: {path} is a folder; name a file in it")
+    return path
+
+
+def _advice(path: str) -> str:
+    from ranklens.core.errors import nearest_names
+
+    folder = Path(path).parent
+    try:
+        siblings: Iterable[str] = [entry.name for entry in os.scandir(folder) if entry.is_file()]
+    except OSError:
+        return f"\nthe folder {folder} does not exist either" if not folder.exists() else ""
+    near = nearest_names(Path(path).name, siblings)
+    return f"\ndid you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""
+
+
+def _check_names(runs: Sequence[Input]) -> None:
+    by_name: dict[str, str] = {}
+    for run in runs:
+        if run.name in by_name:
+            raise UseError(
+                f"two runs are named {run.name!r}: {by_name[run.name]} and {run.path}\n"
+                f"give them names: {run.name}_1={by_name[run.name]} {run.name}_2={run.path}"
+            )
+        by_name[run.name] = run.path

@@ -1,0 +1,143 @@
+"""The verdict in sentences that a careful person would sign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ranklens.core import ComparisonResult
+from ranklens.core.comparisons import confidence
+from ranklens.core.presentation import fixed, p_text
+
+MOST_SENTENCES = 6
+"""More comparisons than this are counted instead of told."""
+
+Visible = Mapping[tuple[str, str, str], float]
+"""The difference that (run A, run B, measure) would show with the power asked for."""
+
+
+def verdict(rows: Sequence[ComparisonResult], visible: Visible, power: float) -> list[str]:
+    """Return a sentence for each comparison of all queries, or counts where there are many.
+
+    Parameters
+    ----------
+    rows : sequence of ComparisonResult
+        The rows without a segment.
+    visible : mapping
+        The difference that a comparison can see, where it is known.
+    power : float
+        The probability with which it is seen.
+    """
+    if len(rows) > MOST_SENTENCES:
+        return [_counted(metric, rows) for metric in dict.fromkeys(row.metric for row in rows)]
+    return [sentence(row, visible.get((row.run_a, row.run_b, row.metric)), power) for row in rows]
+
+
+def sentence(row: ComparisonResult, visible: float | None = None, power: float = 0.8) -> str:
+    """Return the verdict of one comparison.
+
+    Examples
+    --------
+    >>> row = ComparisonResult(
+    ...     "AP", 0.2, 0.25, 0.05, 0.02, 0.08, 0.05, 0.001, 50, 0, 0, 10_000, 10_000, 0,
+    ...     run_a="bm25", run_b="dense",
+    ... )
+    >>> print(sentence(row))
+    AP: dense is better than bm25 by 0.0500 (+25.0%), 95% interval [+0.0200, +0.0800], p 0.0010.
+    """
+    if not row.tested or row.delta is None:
+        seen = "" if row.delta is None else f" (delta {fixed(row.delta, sign=True)})"
+        return (
+            f"{row.metric}: not tested: {row.n_queries} paired queries of {row.run_a} and {row.run_b} are "
+            f"too few{seen}; see --min-queries."
+        )
+    numbers = f"{confidence(row.alpha)} interval {interval(row)}, {probabilities(row)}"
+    if row.significant:
+        better = "better" if row.delta > 0 else "worse"
+        return (
+            f"{row.metric}: {row.run_b} is {better} than {row.run_a} by {fixed(abs(row.delta))}"
+            f"{_share(row)}, {numbers}."
+        )
+    return (
+        f"{row.metric}: {_not_shown(row)} at alpha {row.alpha:g}: delta {fixed(row.delta, sign=True)}, "
+        f"{numbers}{_sight(row, visible, power)}."
+    )
+
+
+def segment_verdict(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Return, for each measure and run, the segments in which it lost, and those in which it won."""
+    groups: dict[tuple[str, str, str], list[ComparisonResult]] = {}
+    for row in rows:
+        groups.setdefault((row.metric, row.run_a, row.run_b), []).append(row)
+    if len(groups) > MOST_SENTENCES:
+        groups = {key: group for key, group in groups.items() if any(_lost(row) for row in group)}
+    return [_segments(*key, group) for key, group in list(groups.items())[:MOST_SENTENCES]]
+
+
+def interval(row: ComparisonResult) -> str:
+    """Return the interval in brackets; the open end of a one-sided one is infinite."""
+    return f"[{fixed(row.ci_low, sign=True)}, {fixed(row.ci_high, sign=True)}]"
+
+
+def probabilities(row: ComparisonResult) -> str:
+    """Return the p-value, and the q-value where there is one."""
+    corrected = f", q {p_text(row.q_value)}" if row.q_value is not None else ""
+    return f"p {p_text(row.p_value)}{corrected}"
+
+
+def _not_shown(row: ComparisonResult) -> str:
+    if row.alternative == "two-sided":
+        return f"no difference between {row.run_a} and {row.run_b} is shown"
+    side = "better" if row.alternative == "greater" else "worse"
+    return f"{row.run_b} is not shown to be {side} than {row.run_a}"
+
+
+def _sight(row: ComparisonResult, visible: float | None, power: float) -> str:
+    if visible is None:
+        return ""
+    return f"; these {row.n_queries} queries can see about ±{fixed(visible)} (power {power:g})"
+
+
+def _share(row: ComparisonResult) -> str:
+    share = row.relative_delta
+    return "" if share is None else f" ({fixed(100.0 * share, 1, sign=True)}%)"
+
+
+def _lost(row: ComparisonResult) -> bool:
+    return row.significant and row.delta is not None and row.delta < 0
+
+
+def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResult]) -> str:
+    lost = [row for row in rows if _lost(row)]
+    won = [row.segment or "" for row in rows if row.significant and row not in lost]
+    small = [row.segment or "" for row in rows if not row.tested]
+    parts = [
+        f"worse in {', '.join(_segment_numbers(row) for row in lost)}"
+        if lost
+        else "not shown to be worse in any segment",
+        f"better in {', '.join(won)}" if won else "",
+        f"not tested (too few queries) in {', '.join(small)}" if small else "",
+    ]
+    return f"{metric} by segment: {run_b} against {run_a} is {'; '.join(part for part in parts if part)}."
+
+
+def _segment_numbers(row: ComparisonResult) -> str:
+    return f"{row.segment} ({fixed(row.delta, sign=True)}, {probabilities(row)})"
+
+
+def _counted(metric: str, rows: Sequence[ComparisonResult]) -> str:
+    mine = [row for row in rows if row.metric == metric]
+    baselines = {row.run_a for row in mine}
+    better = sum(row.significant and (row.delta or 0) > 0 for row in mine)
+    worse = sum(_lost(row) for row in mine)
+    untested = sum(not row.tested for row in mine)
+    open_ = len(mine) - better - worse - untested
+    symbol = "q" if any(row.q_value is not None for row in mine) else "p"
+    tail = f" ({symbol} < {mine[0].alpha:g})" + (f"; {untested} not tested" if untested else "")
+    if len(baselines) == 1:
+        return (
+            f"{metric}: of {len(mine)} runs {better} are better than {mine[0].run_a}, {worse} worse, and for "
+            f"{open_} no difference is shown{tail}."
+        )
+    return (
+        f"{metric}: {better + worse} of {len(mine)} pairs differ, for {open_} no difference is shown{tail}."
+    )
