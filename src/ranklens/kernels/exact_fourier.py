@@ -1,0 +1,135 @@
+"""Tails of the sign-flip distribution by Fourier inversion, plain and exponentially tilted.
+
+T = Σ ±a_j with fair signs has the characteristic function ∏ cos(y a_j). All functions batch over leading
+axes; equal values may enter once, with their multiplicity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ranklens.arrays import namespace
+
+Array = Any
+
+
+def cosine_products(values: Array, nodes: Array, multiplicities: Array | None = None) -> Array:
+    """Evaluate ∏_j cos(y a_j)^m_j.
+
+    Parameters
+    ----------
+    values : array of float, shape (..., n)
+    nodes : array of float, shape (..., k)
+        The frequencies y.
+    multiplicities : array of float, shape (..., n), optional
+        Whole numbers; 1 by default.
+
+    Returns
+    -------
+    array of float, shape (..., k)
+    """
+    xp = namespace(values)
+    cosines = xp.cos(nodes[..., :, None] * values[..., None, :])
+    if multiplicities is not None:
+        cosines = cosines ** multiplicities[..., None, :]
+    return xp.prod(cosines, axis=-1)
+
+
+def cosine_products_by_recurrence(values: Array, step: float, n_nodes: int) -> Array:
+    """Evaluate ∏_j cos(y a_j) at the odd multiples of half the step, for many values and few nodes.
+
+    cos((k + 1)x) = 2 cos(x) cos(kx) - cos((k - 1)x) replaces all cosines but the first two. Its rounding
+    error grows with k, while the product falls.
+
+    Parameters
+    ----------
+    values : array of float, shape (..., n)
+    step : float
+    n_nodes : int
+
+    Returns
+    -------
+    array of float, shape (..., n_nodes)
+    """
+    xp = namespace(values)
+    double = 2.0 * xp.cos(step * values)
+    current = xp.cos(0.5 * step * values)
+    former, products = current, []
+    for _ in range(n_nodes):
+        products.append(xp.prod(current, axis=-1, keepdims=True))
+        former, current = current, double * current - former
+    return xp.concat(products, axis=-1)
+
+
+def square_wave_tail(products: Array, nodes: Array, weights: Array, threshold: Array) -> Array:
+    """Return P(|T| > threshold): one minus the expectation of a square wave of period far beyond T.
+
+    Parameters
+    ----------
+    products, nodes, weights : arrays of float, shape (..., k)
+        `cosine_products` at the odd multiples of half the wave's frequency, and the wave's Fourier weights.
+    threshold : array of float, shape (..., 1)
+        In the unit of the values, not on an atom of T.
+
+    Returns
+    -------
+    array of float, shape (..., 1)
+    """
+    xp = namespace(products)
+    return 1.0 - xp.sum(weights * xp.sin(nodes * threshold) * products, axis=-1, keepdims=True)
+
+
+def tilted_products(values: Array, tanhs: Array, nodes: Array, multiplicities: Array | None = None) -> Array:
+    """Evaluate ∏_j [cos(y a_j) + i tanh_j sin(y a_j)]^m_j, the characteristic function of the tilted T.
+
+    Parameters
+    ----------
+    values, tanhs : arrays of float, shape (..., n)
+        `tanhs` are tanh(t a_j) of the tilt t > 0.
+    nodes : array of float, shape (..., k)
+    multiplicities : array of float, shape (..., n), optional
+        Whole numbers; 1 by default.
+
+    Returns
+    -------
+    array of complex, shape (..., k)
+    """
+    xp = namespace(values)
+    angles = nodes[..., :, None] * values[..., None, :]
+    factors = xp.cos(angles) + 1j * (tanhs[..., None, :] * xp.sin(angles))
+    if multiplicities is None:
+        return xp.prod(factors, axis=-1)
+    return xp.exp(xp.sum(multiplicities[..., None, :] * xp.log(factors), axis=-1))
+
+
+def tilted_tail(products: Array, nodes: Array, threshold: Array, tilt: Array, step: float) -> Array:
+    """Return the tilted integral of a continuous law: P(T ≥ threshold) / exp(K(t) - t·threshold).
+
+    Parameters
+    ----------
+    products, nodes : arrays, shape (..., k)
+        `tilted_products` at the odd multiples of half the step.
+    threshold, tilt : arrays of float, shape (..., 1)
+    step : float
+        The distance of the nodes.
+
+    Returns
+    -------
+    array of float, shape (..., 1)
+    """
+    xp = namespace(products)
+    terms = xp.exp(-1j * (nodes * threshold)) * products / (tilt + 1j * nodes)
+    return step / math.pi * xp.sum(xp.real(terms), axis=-1, keepdims=True)
+
+
+def tilted_lattice_tail(products: Array, nodes: Array, threshold: Array, tilt: Array, step: float) -> Array:
+    """Return the same as `tilted_tail` where T lies on every second integer; the nodes cover 0 … π/2.
+
+    With them the sum over the atoms at and above the threshold is exact: 2/(1 - exp(-2(t + iy))) takes the
+    place of 1/(t + iy).
+    """
+    xp = namespace(products)
+    fading = 1.0 - xp.exp(-2.0 * (tilt + 1j * nodes))
+    terms = 2.0 * xp.exp(-1j * (nodes * threshold)) * products / fading
+    return step / math.pi * xp.sum(xp.real(terms), axis=-1, keepdims=True)

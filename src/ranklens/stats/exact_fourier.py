@@ -1,0 +1,82 @@
+"""The tail by inverting the characteristic function itself, where the subsets are too many to count."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import Backend, to_host
+from ranklens.kernels.exact_fourier import cosine_products, cosine_products_by_recurrence, square_wave_tail
+from ranklens.stats.exact_spectrum import (
+    EPS,
+    FEW_VALUES,
+    MOST_CELLS,
+    Floats,
+    Spectrum,
+    choose_nodes,
+    even_at_least,
+    half_odd_nodes,
+    spectrum_of,
+)
+from ranklens.stats.exact_tail import FlipTail, Mass
+
+STEP = "characteristic function"
+
+_REACH = 8.5
+"""Standard deviations beyond which T has a chance below 1e-15, by Hoeffding's 2·exp(-z²/2)."""
+
+
+def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
+    """Invert ∏ cos(y a_j) against a square wave that changes sign at the threshold, and again beyond T.
+
+    The absolute error is near 1e-15 on a lattice, where the sum is finite. Elsewhere the nodes stop, and the
+    largest modulus that was seen beyond them is reported as the error: repeated values can bring the modulus
+    back after it looked dead.
+
+    Parameters
+    ----------
+    tail : FlipTail
+        Above about 1e-9.
+    backend : Backend
+        Where the products are computed.
+    """
+    half_period = _lattice_half_period(tail)
+    spectrum = spectrum_of(tail, whole_lattice=half_period > 0)
+    beyond = 0.0
+    if spectrum.whole_lattice:
+        n_nodes, step = half_period // 4, 2.0 * math.pi / half_period
+    else:
+        step = 2.0 * math.pi / (spectrum.threshold + _REACH)
+        n_nodes, left = choose_nodes(spectrum, step, np.zeros_like(spectrum.values))
+        beyond = float(left.max()) + (0.0 if tail.sums.lattice else 2.0 ** (1 - tail.n))
+    both_sides = min(max(_outside(spectrum, n_nodes, step, backend), 0.0), 1.0)
+    rounding = 2.0 * EPS * (tail.n + 8)
+    return Mass(0.5 * both_sides, 0, 0.5 * (beyond + rounding), STEP)
+
+
+def _lattice_half_period(tail: FlipTail) -> int:
+    """Return the wave's half period on the lattice, or 0 without one or when its finite sum is too long."""
+    if not tail.sums.lattice:
+        return 0
+    half_period = even_at_least(abs(tail.sums.observed) + 1 + _REACH * tail.spread, 4)
+    return half_period if half_period // 4 * tail.groups[0].shape[0] <= MOST_CELLS else 0
+
+
+def _outside(spectrum: Spectrum, n_nodes: int, step: float, backend: Backend) -> float:
+    """Return P(|T| > threshold)."""
+    ship = backend.asarray
+    nodes = half_odd_nodes(n_nodes, step)
+    # The Fourier series of the wave: over all frequencies, or folded onto those that a lattice tells apart.
+    weights = 2.0 * step / math.pi / (np.sin(nodes) if spectrum.whole_lattice else nodes)
+    threshold = ship(np.array([spectrum.threshold]))
+    products = _products(spectrum, nodes, step, backend)
+    (outside,) = to_host(square_wave_tail(products, ship(nodes), ship(weights), threshold))
+    return float(outside[0])
+
+
+def _products(spectrum: Spectrum, nodes: Floats, step: float, backend: Backend) -> Any:
+    if spectrum.multiplicities is None and spectrum.values.shape[0] > 4 * FEW_VALUES and nodes.shape[0] < 64:
+        return cosine_products_by_recurrence(backend.asarray(spectrum.values), step, nodes.shape[0])
+    return spectrum.on_nodes(backend, cosine_products, nodes)
