@@ -39,10 +39,11 @@ def repeats(pairs: PairTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     Keys that occur twice are only candidates: their ids are compared.
     """
     keys = pair_keys(pairs.query, pairs.document_keys)
-    ordered = np.sort(keys)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    keys.sort()
+    twice = keys[1:][keys[1:] == keys[:-1]]
     if not twice.size:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    keys = pair_keys(pairs.query, pairs.document_keys)
     candidates = np.flatnonzero(np.isin(keys, twice))
     seen: dict[tuple[int, bytes], int] = {}
     found = []

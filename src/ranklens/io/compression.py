@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import importlib
-import lzma
-import zlib
 from collections.abc import Callable
+from typing import Any
 
 from ranklens.core.errors import DataError, MissingDependencyError
 
@@ -36,25 +33,49 @@ def decompress(data: bytes, kind: str, file: str) -> bytes:
     MissingDependencyError
         For zstd, when no library for it is installed.
     """
-    expand = {"gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress}.get(kind)
+    expand, errors = _zstd() if kind == "zstd" else _standard(kind)
     try:
-        return _zstd()(data) if expand is None else expand(data)
-    except (EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+        return expand(data)
+    except errors as error:
         raise DataError(f"the {kind} data are damaged or cut off ({error})", file=file) from error
-    except Exception as error:
-        if kind == "zstd" and type(error).__name__ == "ZstdError":
-            raise DataError(f"the zstd data are damaged or cut off ({error})", file=file) from error
-        raise
 
 
-def _zstd() -> Callable[[bytes], bytes]:
+Expander = Callable[[bytes], bytes]
+Errors = tuple[type[Exception], ...]
+
+
+def _standard(kind: str) -> tuple[Expander, Errors]:
+    """Load the one module that is needed."""
+    if kind == "gzip":
+        import gzip
+        import zlib
+
+        return gzip.decompress, (EOFError, OSError, zlib.error)
+    if kind == "bzip2":
+        import bz2
+
+        return bz2.decompress, (EOFError, OSError, ValueError)
+    import lzma
+
+    return lzma.decompress, (EOFError, lzma.LZMAError)
+
+
+def _zstd() -> tuple[Expander, Errors]:
     for name in _ZSTD_MODULES:
         try:
             module = importlib.import_module(name)
         except ImportError:
             continue
         if name == "zstandard":
-            return lambda data: module.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
-        expand: Callable[[bytes], bytes] = module.decompress
-        return expand
+            return _every_frame(module), (EOFError, module.ZstdError)
+        return module.decompress, (EOFError, ValueError, module.ZstdError)
     raise MissingDependencyError("zstd", "a .zst file", "pip install backports.zstd")
+
+
+def _every_frame(module: Any) -> Expander:
+    def expand(data: bytes) -> bytes:
+        reader = module.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+        content: bytes = reader.read()
+        return content
+
+    return expand

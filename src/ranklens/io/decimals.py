@@ -83,17 +83,24 @@ def _read_singly(
 
 def _dot_offset(array: Bytes, begin: Ints, length: Ints) -> Ints:
     """Find the first dot of each number, counted from `begin`; `length` where there is none."""
-    offset = length.copy()
-    rows = np.arange(len(begin))
-    for j in range(3):
-        dots = words_at(array, begin[rows] + 8 * j) ^ _DOTS
-        hit = (dots - _ONES) & ~dots & _HIGH_BITS
-        at = (np.bitwise_count((hit & (~hit + 1)) - 1) >> 3).astype(np.int64) + 8 * j
-        offset[rows] = np.minimum(offset[rows], np.where(hit != 0, at, length[rows]))
-        rows = rows[(hit == 0) & (length[rows] > 8 * (j + 1))]
+    offset, found = _dot_in_word(array, begin, length)
+    rows = np.flatnonzero(~found & (length > 8))
+    for j in range(1, 3):
         if not rows.size:
             break
+        at, found = _dot_in_word(array, begin[rows] + 8 * j, length[rows] - 8 * j)
+        offset[rows] = at + 8 * j
+        rows = rows[~found & (length[rows] > 8 * (j + 1))]
     return offset
+
+
+def _dot_in_word(array: Bytes, begin: Ints, length: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Find the first dot among eight bytes; the offset is `length` where none lies before that."""
+    dots = words_at(array, begin) ^ _DOTS
+    hit = (dots - _ONES) & ~dots & _HIGH_BITS
+    found = hit != 0
+    bits_below = np.bitwise_count((hit & (~hit + 1)) - 1)
+    return np.minimum(np.where(found, bits_below >> 3, length), length), found
 
 
 def _digits(array: Bytes, stop: Ints, count: Ints) -> tuple[Words, NDArray[np.bool_]]:

@@ -16,6 +16,7 @@ Rows = NDArray[np.intp]
 _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
 _FACTOR = 0x9E3779B97F4A7C15
 _FINAL = 0xD6E8FEB86659FD93
+_CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class IdColumn:
         first = int(self.start[row])
         return self.array[first : first + int(self.length[row])].tobytes()
 
-    def take(self, rows: Rows | NDArray[np.bool_]) -> IdColumn:
+    def take(self, rows: Rows | NDArray[np.bool_] | slice) -> IdColumn:
         """Return the column of these rows over the same buffer."""
         return IdColumn(self.array, self.start[rows], self.length[rows])
 
@@ -80,7 +81,7 @@ class IdColumn:
         length = self.length if rows is None else self.length[rows]
         left = length - 8 * j
         inside = np.minimum(start + 8 * j, self.array.size - 8) if j else start
-        return words_at(self.array, inside) & _KEEP[np.clip(left, 0, 8)]
+        return words_at(self.array, inside) & _KEEP.take(left, mode="clip")
 
     def keys(self) -> NDArray[np.uint64]:
         """Return a 64-bit hash of each id.
@@ -88,6 +89,12 @@ class IdColumn:
         Different ids may share a key (ids of one length up to eight bytes never do), so whoever finds equal
         keys compares the ids.
         """
+        keys = np.empty(len(self), dtype=np.uint64)
+        for first in range(0, len(self), _CHUNK):
+            keys[first : first + _CHUNK] = self.take(slice(first, first + _CHUNK))._keys()
+        return keys
+
+    def _keys(self) -> NDArray[np.uint64]:
         key = self.length.astype(np.uint64) * _FACTOR
         for j in range(self.n_words):
             key ^= self.word(j)
@@ -110,9 +117,10 @@ class IdColumn:
     def changes(self) -> NDArray[np.bool_]:
         """Tell which rows differ from the row before; the first row always does."""
         changed = np.ones(len(self), dtype=bool)
-        later = np.arange(1, len(self))
-        if later.size:
-            changed[1:] = ~self.equal(later, self, later - 1)
+        changed[1:] = self.length[1:] != self.length[:-1]
+        for j in range(self.n_words):
+            word = self.word(j)
+            changed[1:] |= word[1:] != word[:-1]
         return changed
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,26 +26,43 @@ def ranking_order(pairs: PairTable, rows: Rows | None = None, precision: str = "
         query, score = query[order], score[order]
         same_query = query[1:] == query[:-1]
         rows = order if rows is None else rows[order]
-    tied = np.concatenate((np.zeros(1, dtype=bool), same_query & (score[1:] == score[:-1])))
-    if len(query) and tied.any():
+    tied = same_query & (score[1:] == score[:-1])
+    if tied.any():
         rows = np.arange(len(query)) if rows is None else rows.copy()
-        _break_ties(rows, tied, pairs.documents)
+        _break_ties(rows, np.concatenate(([False], tied)), pairs.documents)
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Runs of equal numbers in an array: the number, the first position and the size of each."""
+
+    query: NDArray[np.integer]
+    first: NDArray[np.intp]
+    size: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, query: NDArray[np.integer]) -> Stretches:
+        """Cut `query` wherever its value changes."""
+        first = np.flatnonzero(query[1:] != query[:-1]) + 1
+        first = np.concatenate((np.zeros(min(len(query), 1), dtype=np.intp), first))
+        return cls(query[first], first, np.diff(first, append=len(query)))
+
+    def of_positions(self, position: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return which stretch each position lies in."""
+        return np.searchsorted(self.first, position, side="right") - 1
 
 
 def positions_in_query(query: NDArray[np.integer]) -> NDArray[np.int64]:
     """Count from 0 within each run of equal numbers."""
-    place = np.arange(len(query), dtype=np.int64)
-    head = np.concatenate((np.ones(min(len(query), 1), dtype=bool), query[1:] != query[:-1]))
-    return place - np.maximum.accumulate(np.where(head, place, 0))
+    stretches = Stretches.of(query)
+    return np.arange(len(query), dtype=np.int64) - np.repeat(stretches.first, stretches.size)
 
 
 def _contiguous(query: NDArray[np.integer], same_query: NDArray[np.bool_]) -> bool:
     """Tell whether each query's rows stand together."""
-    if not len(query):
-        return True
-    n_groups = len(query) - int(np.count_nonzero(same_query))
-    return n_groups == np.count_nonzero(np.bincount(query))
+    heads = query[1:][~same_query]
+    return len(np.unique(heads)) == len(heads) and not (heads == query[:1]).any()
 
 
 def _break_ties(order: Rows, tied: NDArray[np.bool_], documents: IdColumn) -> None:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
 from ranklens.io.compression import SUFFIXES, compression_of, decompress
 from ranklens.io.text import MARGIN, Text
 
@@ -52,13 +54,12 @@ def _load_path(path: Path, file: str) -> Text:
         stream.seek(0)
         if compression_of(head) is not None:
             return _text(stream.readall(), file)
-        storage = bytearray(status.st_size + 2 * MARGIN)
-        inside = memoryview(storage)[MARGIN : MARGIN + status.st_size]
+        array = np.empty(status.st_size + 2 * MARGIN, dtype=np.uint8)
+        inside = memoryview(array)[MARGIN : MARGIN + status.st_size]
         done = 0
         while done < len(inside) and (count := stream.readinto(inside[done:])):
             done += count
-        inside.release()
-        return Text(storage, done)
+        return Text(array[: done + 2 * MARGIN], done)
 
 
 def _text(data: bytes, file: str) -> Text:

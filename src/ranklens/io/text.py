@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 MARGIN = 16
 NEWLINE = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LOOK_BACK = 4096
 
 
 class Text:
@@ -17,34 +18,43 @@ class Text:
 
     Positions are positions in the whole buffer, so that loading eight bytes at (or ending at) any position of
     the content stays inside. A UTF-8 byte order mark is not part of the content.
+
+    Parameters
+    ----------
+    array : array of uint8
+        The buffer, `MARGIN` bytes longer than the content on each side; it becomes the text's own.
+    size : int
+        The number of bytes of content.
     """
 
-    __slots__ = ("_storage", "array", "begin", "end")
+    __slots__ = ("_view", "array", "begin", "end")
 
-    def __init__(self, storage: bytearray, size: int) -> None:
-        self._storage = storage
+    def __init__(self, array: NDArray[np.uint8], size: int) -> None:
+        self.array = array
+        self._view = memoryview(array)
         self.begin = MARGIN
-        if storage.startswith(_BYTE_ORDER_MARK, MARGIN):
-            self.begin += len(_BYTE_ORDER_MARK)
         self.end = MARGIN + size
-        storage[self.begin - 1] = storage[self.end] = NEWLINE
-        self.array: NDArray[np.uint8] = np.frombuffer(storage, dtype=np.uint8)
-        if b"\r" in storage and storage.find(b"\n", self.begin, self.end) < 0:
-            self.array[self.array == 13] = NEWLINE
+        array[:MARGIN] = array[self.end :] = NEWLINE
+        if self[self.begin : self.begin + 3] == _BYTE_ORDER_MARK:
+            self.begin += 3
+            array[MARGIN : self.begin] = NEWLINE
+        head = self[self.begin : self.begin + _LOOK_BACK]
+        if b"\r" in head and b"\n" not in head and not (array[self.begin : self.end] == NEWLINE).any():
+            array[array == ord("\r")] = NEWLINE
 
     @classmethod
     def of(cls, data: bytes | bytearray | memoryview) -> Text:
         """Copy `data` into a buffer with margins."""
-        storage = bytearray(len(data) + 2 * MARGIN)
-        storage[MARGIN : MARGIN + len(data)] = data
-        return cls(storage, len(data))
+        array = np.empty(len(data) + 2 * MARGIN, dtype=np.uint8)
+        array[MARGIN : MARGIN + len(data)] = np.frombuffer(data, dtype=np.uint8)
+        return cls(array, len(data))
 
     def __getitem__(self, span: slice) -> bytes:
-        return bytes(self._storage[span])
+        return bytes(self._view[span])
 
     def content(self) -> memoryview:
         """Return the content without the margins and without a byte order mark, not copied."""
-        return memoryview(self._storage)[self.begin : self.end]
+        return self._view[self.begin : self.end]
 
     def line_number(self, position: int) -> int:
         """Return the number, counted from 1, of the line that `position` lies in."""
@@ -52,19 +62,35 @@ class Text:
 
     def line_at(self, position: int) -> str:
         """Return the line that `position` lies in, without its end."""
-        first = self._storage.rfind(b"\n", self.begin - 1, position) + 1
-        last = self._storage.find(b"\n", position, self.end + 1)
+        first, last = self._line_start(position), self._line_end(position)
         return self[first:last].decode("utf-8", "backslashreplace").rstrip("\r")
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
         """Cut the content into spans of whole lines of about `size` bytes; each ends behind a newline."""
         first = self.begin
         while first < self.end:
-            last = self._storage.rfind(b"\n", first, min(first + size, self.end + 1)) + 1
-            if last <= first:
-                last = self._storage.find(b"\n", first, self.end + 1) + 1
+            last = first + size
+            last = self.end if last >= self.end else self._line_start(last)
+            if last <= first or last == self.end:
+                last = self._line_end(max(last, first)) + 1
             yield first, last
             first = last
+
+    def _line_start(self, position: int) -> int:
+        stop = position
+        while stop > self.begin:
+            start = max(stop - _LOOK_BACK, self.begin - 1)
+            at = self[start:stop].rfind(b"\n")
+            if at >= 0:
+                return start + at + 1
+            stop = start
+        return self.begin
+
+    def _line_end(self, position: int) -> int:
+        start = position
+        while (at := self[start : start + _LOOK_BACK].find(b"\n")) < 0:
+            start += _LOOK_BACK
+        return start + at
 
 
 def words_at(array: NDArray[np.uint8], position: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ that are too short or too long take the second way, which looks at each line's c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ranklens.io.text import NEWLINE, Text
 
 BLOCK = 1 << 18
 _COMMENT = ord("#")
+_RETURN = ord("\r")
 
 Ints = NDArray[np.int64]
 
@@ -36,25 +38,60 @@ def read_trec(text: Text, layout: Layout, positions: tuple[int, int, int] | None
     """Read the columns at `positions` (by default those of the layout) of every line."""
     places = layout.positions if positions is None else positions
     codes = Codes()
-    parts: list[tuple[NDArray[np.int32], Ints, NDArray[np.int32], NDArray[np.float64]]] = []
+    sink = _Sink(text.end - text.begin)
     for first, last in text.blocks(BLOCK):
         grid = _grid(text, first, last, layout, positions, faults)
-        parts.append(_columns(text, grid, places, layout, codes, faults))
-    query, start, length, values = (np.concatenate(column) for column in _columnwise(parts))
-    documents = IdColumn(text.array, start, length)
+        sink.add(last - first, *_columns(text, grid, places, layout, codes, faults))
+    documents = IdColumn(text.array, sink.start, sink.length)
 
     def locate(row: int) -> tuple[int, str]:
         position = int(documents.start[row])
         return text.line_number(position), text.line_at(position)
 
-    return Extract(PairTable(codes.texts(), query, documents, values), locate)
+    return Extract(PairTable(codes.texts(), sink.query, documents, sink.values), locate)
 
 
-def _columnwise(parts: list[tuple[NDArray, ...]]) -> list[list[NDArray]]:  # type: ignore[type-arg]
-    if not parts:
-        empty = (np.int32, np.int64, np.int32, np.float64)
-        return [[np.empty(0, dtype=kind)] for kind in empty]
-    return [list(column) for column in zip(*parts, strict=True)]
+class _Sink:
+    """Columns that grow block by block, with room guessed from the first block: memory is touched once."""
+
+    _KINDS = (np.int32, np.int64, np.int32, np.float64)
+
+    def __init__(self, n_bytes: int) -> None:
+        self._n_bytes = n_bytes
+        self._size = 0
+        self._room = [np.empty(0, dtype=kind) for kind in self._KINDS]
+
+    def add(self, n_bytes: int, *columns: NDArray[Any]) -> None:
+        """Append the columns of a block that took `n_bytes` of the text."""
+        stop = self._size + len(columns[0])
+        if stop > len(self._room[0]):
+            guess = int(stop * max(1.05 * self._n_bytes / n_bytes, 1.0)) if not self._size else 2 * stop
+            self._room = [_longer(old, guess, self._size) for old in self._room]
+        for room, column in zip(self._room, columns, strict=True):
+            room[self._size : stop] = column
+        self._size = stop
+
+    @property
+    def query(self) -> NDArray[np.int32]:
+        return self._room[0][: self._size]
+
+    @property
+    def start(self) -> Ints:
+        return self._room[1][: self._size]
+
+    @property
+    def length(self) -> NDArray[np.int32]:
+        return self._room[2][: self._size]
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return self._room[3][: self._size]
+
+
+def _longer(column: NDArray[Any], size: int, used: int) -> NDArray[Any]:
+    longer = np.empty(size, dtype=column.dtype)
+    longer[:used] = column[:used]
+    return longer
 
 
 def _columns(
@@ -90,17 +127,13 @@ def _grid(
     text: Text, first: int, last: int, layout: Layout, positions: tuple[int, int, int] | None, faults: Faults
 ) -> _Grid:
     start, stop = _tokens(text, first, last)
-    ends = np.flatnonzero(text.array[first:last] == NEWLINE) + first
-    begins = np.concatenate((np.array([first]), ends[:-1] + 1))
     least = len(layout.trec) if positions is None else max(positions) + 1
     most = least if positions is None and not layout.more_allowed else None
-    comment = text.array[begins] == _COMMENT
-    spoiled = _undecodable(text, first, last, begins, ends)
-    if not comment.any() and spoiled is None:
-        grid = _regular(start, stop, ends, least, most)
-        if grid is not None:
-            return grid
-    return _irregular(text, layout, start, stop, (begins, ends, comment, spoiled), (least, most), faults)
+    grid = _regular(text, first, last, start, stop)
+    if grid is not None and grid.start.shape[1] >= least and (most is None or grid.start.shape[1] <= most):
+        return grid
+    ends = np.flatnonzero(text.array[first:last] == NEWLINE) + first
+    return _irregular(text, layout, first, (start, stop), ends, (least, most), faults)
 
 
 def _tokens(text: Text, first: int, last: int) -> tuple[Ints, Ints]:
@@ -113,27 +146,40 @@ def _tokens(text: Text, first: int, last: int) -> tuple[Ints, Ints]:
     return edges[0::2], edges[1::2]
 
 
-def _regular(start: Ints, stop: Ints, ends: Ints, least: int, most: int | None) -> _Grid | None:
-    """Cut the tokens into lines if every line has the same number of them, else return None."""
-    per_line, rest = divmod(start.size, ends.size)
-    if rest or per_line < least or (most is not None and per_line > most):
+def _regular(text: Text, first: int, last: int, start: Ints, stop: Ints) -> _Grid | None:
+    """Cut the tokens into lines when all lines look alike, else return None.
+
+    All lines have the same number of columns if there are as many rows as newlines and every row's last column
+    stands before a newline.
+    """
+    block = text.array[first:last]
+    per_line, rest = divmod(start.size, int(np.count_nonzero(block == NEWLINE)))
+    if rest or not per_line or (block.max() > 127 and not _decodes(text[first:last])):
         return None
     grid = _Grid(start.reshape(-1, per_line), stop.reshape(-1, per_line))
-    inside = (grid.stop[:, -1] <= ends).all() and (grid.start[1:, 0] > ends[:-1]).all()
-    return grid if inside else None
+    behind = text.array[grid.stop[:, -1]]
+    if behind[0] == _RETURN:
+        behind = text.array[grid.stop[:, -1] + 1]
+    if (behind != NEWLINE).any() or (text.array[grid.start[:, 0]] == _COMMENT).any():
+        return None
+    return grid
 
 
 def _irregular(
     text: Text,
     layout: Layout,
-    start: Ints,
-    stop: Ints,
-    lines: tuple[Ints, Ints, NDArray[np.bool_], NDArray[np.bool_] | None],
+    first: int,
+    tokens: tuple[Ints, Ints],
+    ends: Ints,
     columns: tuple[int, int | None],
     faults: Faults,
 ) -> _Grid:
-    begins, ends, comment, spoiled = lines
+    """Count each line's columns; leave comments and blank lines out, and report lines that do not fit."""
+    begins = np.concatenate(([first], ends[:-1] + 1))
+    comment = text.array[begins] == _COMMENT
+    spoiled = _undecodable(text, begins, ends)
     least, most = columns
+    start, stop = tokens
     count = np.bincount(np.searchsorted(ends, start), minlength=ends.size)
     data = ~comment & (count > 0)
     fits = (count >= least) if most is None else (count >= least) & (count <= most)
@@ -170,12 +216,10 @@ def _wrong_count(layout: Layout, found: int, least: int) -> str:
     return f"{what} ({' '.join(layout.trec)}), and the line has {found}{hint}"
 
 
-def _undecodable(text: Text, first: int, last: int, begins: Ints, ends: Ints) -> NDArray[np.bool_] | None:
+def _undecodable(text: Text, begins: Ints, ends: Ints) -> NDArray[np.bool_] | None:
     """Tell which lines are not valid UTF-8; None when all are."""
-    if text.array[first:last].max() < 128:
-        return None
     try:
-        text[first:last].decode()
+        text[int(begins[0]) : int(ends[-1])].decode()
     except UnicodeDecodeError:
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
         return np.array([not _decodes(text[a:b]) for a, b in spans], dtype=bool)

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.io.ids import IdColumn
 from ranklens.io.pairs import PairTable, pair_keys
 
-_FEWEST_BITS, _MOST_BITS = 12, 24
+_FEWEST_BITS, _MOST_BITS = 8, 24
+_CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
 class JudgementLookup:
-    """The judgements by the 64-bit key of their (query, document), with a table that rules most keys out.
+    """The judgements, sorted by the 64-bit key of their (query, document).
 
-    Few retrieved documents are judged. The table has about sixteen places per judgement, so that most of the
-    others are known from one look into memory that stays in the cache; the rest are searched for, and whatever
-    has an equal key is compared byte by byte.
+    Few retrieved documents are judged. `maybe` says for the leading bits of a key whether any judgement has them:
+    with about sixteen places per judgement most other keys are ruled out by one look into memory that stays in
+    the cache. For the rest `bucket` says where, in the sorted keys, to start looking; whatever has an equal key is
+    compared byte by byte, since different documents may share a key.
     """
 
     pairs: PairTable
@@ -26,22 +29,27 @@ class JudgementLookup:
     order: NDArray[np.intp]
     keys: NDArray[np.uint64]
     maybe: NDArray[np.bool_]
-    shift: int
+    maybe_shift: int
+    bucket: NDArray[np.int64]
+    bucket_shift: int
 
     @classmethod
     def of(cls, pairs: PairTable, row: NDArray[np.int64]) -> JudgementLookup:
         """Index the judgements; `row` numbers the query of each."""
         keys = pair_keys(row, pairs.document_keys)
         order = np.argsort(keys)
-        bits = min(max((16 * len(keys)).bit_length(), _FEWEST_BITS), _MOST_BITS)
+        keys = keys[order]
+        n_bits = max(len(keys).bit_length(), _FEWEST_BITS)
+        bits = min(n_bits + 4, _MOST_BITS)
         maybe = np.zeros(1 << bits, dtype=bool)
-        maybe[keys >> (64 - bits)] = True
-        return cls(pairs, row, order, keys[order], maybe, 64 - bits)
+        maybe[(keys >> (64 - bits)).view(np.int64)] = True
+        sizes = np.bincount((keys >> (64 - n_bits)).view(np.int64), minlength=1 << n_bits)
+        return cls(pairs, row, order, keys, maybe, 64 - bits, np.cumsum(sizes) - sizes, 64 - n_bits)
 
     def find(
-        self, pairs: PairTable, rows: NDArray[np.intp] | None, row: NDArray[np.int64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Find the rows of a run among the judgements.
+        self, pairs: PairTable, rows: NDArray[np.intp] | None, row_of: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Find rows of a run among the judgements.
 
         Parameters
         ----------
@@ -49,32 +57,61 @@ class JudgementLookup:
             The run.
         rows : array of int or None
             Which of its rows to look for, in this order; None means all.
-        row : array of int64
-            The query of each of these, numbered as in the judgements.
+        row_of : array of int64
+            The number, in the judgements, of each query of the run (a position in ``pairs.query_ids``).
 
         Returns
         -------
         hits : array of int
-            Positions in `row` of the judged documents, ascending.
-        grade : array of float64
-            Their grades.
+            Which of `rows` are judged, as positions, ascending.
+        judgement : array of int
+            The row of the judgement of each.
         """
-        document_keys = pairs.document_keys if rows is None else pairs.document_keys[rows]
-        keys = pair_keys(row, document_keys)
-        hits = np.flatnonzero(self.maybe.take((keys >> self.shift).view(np.int64)))
-        place = np.searchsorted(self.keys, keys[hits])
-        judgement = np.full(len(hits), -1, dtype=np.intp)
-        open_ = np.arange(len(hits))
-        while open_.size:
-            inside = place[open_] < len(self.keys)
-            inside[inside] = self.keys[place[open_[inside]]] == keys[hits[open_[inside]]]
-            open_ = open_[inside]
-            found = self.order[place[open_]]
-            at = hits[open_] if rows is None else rows[hits[open_]]
-            same = self.row[found] == row[hits[open_]]
-            same &= pairs.documents.equal(at, self.pairs.documents, found)
-            judgement[open_[same]] = found[same]
-            open_ = open_[~same]
-            place[open_] += 1
+        n_rows = len(pairs) if rows is None else len(rows)
+        found = [
+            self._find(pairs, np.arange(first, min(first + _CHUNK, n_rows)), rows, row_of)
+            for first in range(0, n_rows, _CHUNK)
+        ]
+        if not found:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        hits, judgement = (np.concatenate(part) for part in zip(*found, strict=True))
+        return hits, judgement
+
+    def _find(
+        self,
+        pairs: PairTable,
+        position: NDArray[np.intp],
+        rows: NDArray[np.intp] | None,
+        row_of: NDArray[np.int64],
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        chunk = slice(position[0], position[-1] + 1) if rows is None else rows[position]
+        row = row_of[pairs.query[chunk]]
+        keys = pair_keys(row, pairs.document_keys[chunk])
+        likely = np.flatnonzero(self.maybe.take((keys >> self.maybe_shift).view(np.int64)))
+        position, row, keys = position[likely], row[likely], keys[likely]
+        judgement = self._search(pairs.documents, position if rows is None else rows[position], row, keys)
         judged = judgement >= 0
-        return hits[judged], self.pairs.values[judgement[judged]]
+        return position[judged], judgement[judged]
+
+    def _search(
+        self,
+        documents: IdColumn,
+        at: NDArray[np.intp],
+        row: NDArray[np.int64],
+        keys: NDArray[np.uint64],
+    ) -> NDArray[np.intp]:
+        """Walk along the sorted keys from the start of each key's bucket; -1 where there is no such judgement."""
+        judgement = np.full(len(keys), -1, dtype=np.intp)
+        place = self.bucket[(keys >> self.bucket_shift).view(np.int64)]
+        left = np.arange(len(keys))
+        while left.size:
+            left = left[place[left] < len(self.keys)]
+            here = self.keys[place[left]]
+            equal = left[here == keys[left]]
+            found = self.order[place[equal]]
+            same = self.row[found] == row[equal]
+            same &= documents.equal(at[equal], self.pairs.documents, found)
+            judgement[equal[same]] = found[same]
+            left = left[(here <= keys[left]) & (judgement[left] < 0)]
+            place[left] += 1
+        return judgement

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ranklens.core.errors import DataError, UnknownNameError
 from ranklens.core.per_query import QueryIndex
 from ranklens.io.collection import Qrels, Run
-from ranklens.io.order import positions_in_query, ranking_order
+from ranklens.io.order import Stretches, positions_in_query, ranking_order
 from ranklens.metrics.lookup import JudgementLookup
 
 PRECISIONS = ("float64", "float32")
@@ -121,19 +121,20 @@ def judged_ranking(
     judged_query = row_of >= 0
     rows = None if judged_query.all() else np.flatnonzero(judged_query[pairs.query])
     order = ranking_order(pairs, rows, score_precision)
-    row = row_of[pairs.query] if order is None else row_of[pairs.query[order]]
-    rank = positions_in_query(row)
+    stretches = Stretches.of(pairs.query if order is None else pairs.query[order])
+    n_retrieved = np.zeros(len(index), dtype=np.int64)
+    n_retrieved[row_of[stretches.query]] = stretches.size if depth is None else np.minimum(stretches.size, depth)
+    hits, judgement = pool.lookup.find(pairs, order, row_of)
+    stretch = stretches.of_positions(hits)
+    row, rank = row_of[stretches.query[stretch]], hits - stretches.first[stretch]
+    grade = qrels.pairs.values[judgement]
     if depth is not None:
-        within = np.flatnonzero(rank < depth)
-        order, row, rank = within if order is None else order[within], row[within], rank[within]
-    hits, grade = pool.lookup.find(pairs, order, row)
-    n_retrieved = np.bincount(row, minlength=len(index))
+        row, rank, grade = (column[rank < depth] for column in (row, rank, grade))
     in_run = n_retrieved > 0
-    row, rank = row[hits], rank[hits]
     if judged_only:
         n_retrieved = np.bincount(row, minlength=len(index))
         rank = positions_in_query(row)
-    by_query = np.lexsort((rank, row))
+    by_query = np.argsort(row, kind="stable")
     return JudgedRanking(
         index, n_retrieved, in_run, row[by_query], rank[by_query], grade[by_query], int((~judged_query).sum())
     )
