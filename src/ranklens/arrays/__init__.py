@@ -4,9 +4,11 @@ Kernels are written once against the Python array API standard. This room finds 
 and does what the standard has no word for.
 """
 
-from ranklens.arrays.backend import Backend, backend_of, is_array, namespace
-from ranklens.arrays.budget import budget_bytes, memory_budget, rows_within
+from ranklens.arrays.backend import Backend, backend_of, device_of, is_array, namespace
+from ranklens.arrays.budget import budget_bytes, cut, memory_budget, rows_within
 from ranklens.arrays.choice import current_backend, open_backend, resolve_backend, use_backend
+from ranklens.arrays.compile import compiled
+from ranklens.arrays.draws import draw_words
 from ranklens.arrays.precision import PrecisionWarning
 from ranklens.arrays.streams import Purpose, Seed, seed_of, words
 from ranklens.arrays.survey import BackendStatus, describe_backends
@@ -20,8 +22,12 @@ __all__ = [
     "Seed",
     "backend_of",
     "budget_bytes",
+    "compiled",
     "current_backend",
+    "cut",
     "describe_backends",
+    "device_of",
+    "draw_words",
     "is_array",
     "memory_budget",
     "namespace",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays.precision import float_dtype_of, jax_x64
+from ranklens.arrays.precision import float_dtype_of, jax_precise
 from ranklens.core import MissingDependencyError
 
 NAMES = ("numpy", "cupy", "jax", "torch", "array_api_strict")
@@ -74,9 +74,15 @@ class Backend:
             host = host.copy()
         return self.xp.asarray(host, dtype=dtype, device=self.device)
 
+    @property
+    def on_accelerator(self) -> bool:
+        """Whether the device is not the processor."""
+        kind = getattr(self.device, "platform", None) or getattr(self.device, "type", None)
+        return self.name == "cupy" or kind not in (None, "cpu")
+
     def precise(self) -> AbstractContextManager[None]:
         """Return a context in which float64 and int64 exist (JAX may have them switched off)."""
-        return jax_x64() if self.name == "jax" else nullcontext()
+        return jax_precise() if self.name == "jax" else nullcontext()
 
     def _dtype_for(self, array: Any) -> Any:
         return self.float_dtype if self.xp.isdtype(array.dtype, "real floating") else array.dtype
@@ -126,6 +132,11 @@ def namespace(*arrays: Any) -> Any:
     return _namespace_of(first)[1]
 
 
+def device_of(array: Any) -> Any:
+    """Return the device of an array, as creation functions take it; None where the library chooses."""
+    return None if isinstance(array, np.ndarray) else getattr(array, "device", None)
+
+
 def load_namespace(name: str) -> Any:
     """Import the namespace of a known backend.
 
@@ -155,9 +166,7 @@ def _backend_of_one(array: Any) -> Backend:
     if isinstance(array, np.ndarray):
         return make_backend("numpy", np, None)
     name, xp = _namespace_of(array)
-    # A traced JAX array has no device yet; creation then follows the surrounding jit.
-    device = getattr(array, "device", None)
-    return make_backend(name, xp, device)
+    return make_backend(name, xp, device_of(array))
 
 
 def _namespace_of(array: Any) -> tuple[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ranklens.arrays.setting import Change, Setting
 
 DEFAULT_BYTES = 256 * 2**20
@@ -59,3 +61,15 @@ def rows_within(bytes_per_row: int, most: int, *, share: float = 1.0, step: int 
     if fitting >= most:
         return max(1, most)
     return max(step, fitting // step * step)
+
+
+def cut(span: range, length: int) -> Iterator[range]:
+    """Cut a range into consecutive ranges of at most `length`.
+
+    Examples
+    --------
+    >>> list(cut(range(3, 8), 2))
+    [range(3, 5), range(5, 7), range(7, 8)]
+    """
+    for start in range(span.start, span.stop, length):
+        yield range(start, min(start + length, span.stop))

@@ -85,11 +85,9 @@ def preferred_device(name: str, xp: Any) -> Any:
 def accelerator(name: str) -> bool:
     """Whether the library is installed and prefers a device that is not the CPU."""
     try:
-        backend = open_backend(name)
+        return open_backend(name).on_accelerator
     except MissingDependencyError:
         return False
-    kind = getattr(backend.device, "platform", None) or getattr(backend.device, "type", None)
-    return name == "cupy" or kind not in (None, "cpu")
 
 
 def _automatic() -> Backend:

@@ -38,11 +38,12 @@ def _has_float64(xp: Any, name: str, device: Any) -> bool:
 
 
 @contextmanager
-def jax_x64() -> Iterator[None]:
-    """Allow 64-bit types in JAX inside the block, and leave the user's global setting as it was."""
+def jax_precise() -> Iterator[None]:
+    """Allow 64-bit types and full products in JAX inside the block, and leave the user's settings alone."""
     import jax
 
     # Older versions keep it in jax.experimental.
     home = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
-    with home.enable_x64(True):
+    # On recent cards JAX would multiply float32 matrices in TF32, with errors near 1e-2.
+    with home.enable_x64(True), jax.default_matmul_precision("highest"):
         yield

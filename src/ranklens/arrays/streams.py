@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 BLOCK = 4096
 """Resamples that share one counter block."""
 
-_LANES = 4
+LANES = 4
+"""Words that one counter gives."""
 _WORD = 2**64
 Words = NDArray[np.uint64]
 Seed = int | np.random.SeedSequence | np.random.Generator | None
@@ -110,22 +111,22 @@ def words(seed: int, start: int, stop: int, columns: range | int, purpose: Purpo
     """
     columns = range(columns) if isinstance(columns, int) else columns
     out = np.empty((len(columns), stop - start), dtype=np.uint64)
-    for row, column in enumerate(columns):
-        position = start
-        while position < stop:
-            end = min(stop, (position // BLOCK + 1) * BLOCK)
-            out[row, position - start : end - start] = block_words(seed, position, end, column, purpose)
-            position = end
+    for row, column in zip(out, columns, strict=True):
+        fill_words(row, seed, start, column, purpose)
     return out
 
 
-def block_words(seed: int, start: int, stop: int, column: int, purpose: Purpose) -> Words:
-    """Return the words of one column for resamples that lie in one block of 4096."""
-    block, first = divmod(start, BLOCK)
-    skipped = first % _LANES
-    generator = _position(key_of(seed), (first // _LANES, column, block, int(purpose)))
-    drawn = generator.random_raw(stop - start + skipped)
-    return drawn[skipped:]
+def fill_words(row: Words, seed: int, start: int, column: int, purpose: Purpose) -> None:
+    """Fill `row` with the words of one column for the resamples from `start` on."""
+    key, stop = key_of(seed), start + row.shape[0]
+    position = start
+    while position < stop:
+        block, first = divmod(position, BLOCK)
+        end = min(stop, position - first + BLOCK)
+        skipped = first % LANES
+        generator = _position(key, (first // LANES, column, block, int(purpose)))
+        row[position - start : end - start] = generator.random_raw(end - position + skipped)[skipped:]
+        position = end
 
 
 def _position(key: tuple[int, int], counter: tuple[int, int, int, int]) -> np.random.Philox:

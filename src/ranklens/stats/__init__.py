@@ -1,9 +1,10 @@
 """Statistics of comparing two runs: is the difference real, or noise of the query sample?
 
 Everything here is about one number: the mean over queries of the per-query difference of one measure at one
-cutoff (say nDCG@10), B minus A. The query is the unit of observation, and the inference is about the population
-of queries, never about documents, sessions or users. It does not say whether two runs order documents
-differently (that is `ranklens.metrics.rbo`), nor whether users will notice (that is an online experiment).
+cutoff (say nDCG@10), B minus A. The query is the unit of observation, and the inference is about the
+population of queries, never about documents, sessions or users. It does not say whether two runs order
+documents differently (that is `ranklens.metrics.rbo`), nor whether users will notice (that is an online
+experiment).
 
 Names are loaded on first use.
 """
@@ -53,7 +54,7 @@ _HOMES = {
 }
 _HOME_OF = {name: f"ranklens.stats.{home}" for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-SCALES = (
-    1,
-    2,
-    4,
-    5,
-    8,
-    10,
-    16,
-    20,
-    25,
-    32,
-    50,
-    64,
-    100,
-    128,
-    200,
-    250,
-    256,
-    500,
-    1_000,
-    2_000,
-    2_520,
-    5_000,
-    10_000,
+from ranklens.arrays import Backend, compiled
+from ranklens.kernels.ties import (
+    LATTICE_SLACK,
+    SCALES,
+    Comparable,
+    comparable,
+    lattice_multiples,
+    safe_factor,
 )
-"""Steps per unit that are tried, in this order: dyadic and decimal cutoffs, rounded scores, RR to depth 10."""
 
-_SLACK = 4.0
+_GLANCE = 8
+_EPS = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +36,19 @@ class Lattice:
 def lattice_of(deltas: NDArray[np.float64]) -> Lattice | None:
     """Find the coarsest lattice on which all differences lie.
 
-    A difference of two values of size 1 carries a rounding error of about 1e-16 however small it is itself, so
-    it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|).
+    Tried are steps of 1/1, 1/2, 1/4, 1/5, 1/8, 1/10 and so on to 1/10,000, and 1/2520 (reciprocal ranks to
+    depth 10). A difference of two values of size 1 carries a rounding error of about 1e-16 however small it
+    is itself, so it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|).
 
     Parameters
     ----------
     deltas : numpy.ndarray of float64, shape (n,)
-        Finite.
+        Finite, with n at least 1.
 
     Returns
     -------
     Lattice or None
-        None when no scale fits, when every multiple would be 0, or when sums could leave the exact integers
+        None when no step fits, when every multiple would be 0, or when sums could leave the exact integers
         (2^53).
 
     Examples
@@ -72,15 +58,32 @@ def lattice_of(deltas: NDArray[np.float64]) -> Lattice | None:
     >>> lattice_of(np.array([0.3, 2**0.5])) is None
     True
     """
-    largest = float(np.max(np.abs(deltas), initial=0.0))
-    if largest == 0.0:
-        return None
-    slack = _SLACK * float(np.finfo(np.float64).eps) * max(1.0, largest)
-    for scale in SCALES:
-        if largest * scale * deltas.shape[0] >= 2.0**53:
-            return None
-        multiples = deltas * scale
-        integers = np.rint(multiples)
-        if np.max(np.abs(multiples - integers)) <= slack * scale:
-            return Lattice(scale, integers.astype(np.int64)) if integers.any() else None
+    largest = np.max(np.abs(deltas))
+    for scale in _candidates(deltas, float(largest)):
+        multiples, fits = lattice_multiples(deltas, largest, scale)
+        if fits:
+            return Lattice(scale, multiples.astype(np.int64))
     return None
+
+
+def comparable_sample(deltas: Any, backend: Backend) -> Comparable:
+    """Bring differences to where their sums can be compared, without waiting for a device.
+
+    On the host the search for a lattice stops at the first that fits; elsewhere all are tried in one program.
+    """
+    if backend.name != "numpy":
+        return compiled(comparable, backend)(deltas)
+    lattice = lattice_of(deltas)
+    if lattice is not None:
+        return Comparable(lattice.integers.astype(np.float64), np.float64(lattice.scale), np.True_)
+    factor = safe_factor(np.max(np.abs(deltas)))
+    return Comparable(deltas * factor, factor, np.False_)
+
+
+def _candidates(deltas: NDArray[np.float64], largest: float) -> list[int]:
+    """Return the scales that the first few differences do not rule out; most samples rule out all."""
+    slack = LATTICE_SLACK * _EPS * max(1.0, largest)
+    head = [value for value in deltas[:_GLANCE].tolist() if abs(value) < 2.0**53]
+    return [
+        scale for scale in SCALES if all(abs(x * scale - round(x * scale)) <= slack * scale for x in head)
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, is_array, resolve_backend, to_host
+from ranklens.arrays import Backend, is_array, namespace, resolve_backend, to_host
 from ranklens.core import InsufficientSampleError
 
 _SHOWN = 5
@@ -40,38 +40,34 @@ def check_deltas(deltas: Any, *, minimum: int = 1, query_ids: Sequence[str] | No
     """
     backend = resolve_backend(deltas)
     with backend.precise():
-        array = as_sample(deltas, backend, minimum=minimum)
-        (host,) = to_host(array)
-    require_finite(host, query_ids)
+        array = as_sample(deltas, backend, minimum=minimum, query_ids=query_ids)
+        if backend.name != "numpy":
+            require_finite(to_host(array)[0], query_ids)
     return array
 
 
-def as_sample(deltas: Any, backend: Backend, *, minimum: int) -> Any:
-    """Return `deltas` as a floating array of shape (n,) on `backend`, without looking at the values."""
-    if not is_array(deltas):
-        deltas = _host_numbers(deltas)
-    if deltas.ndim != 1:
+def as_sample(deltas: Any, backend: Backend, *, minimum: int, query_ids: Sequence[str] | None = None) -> Any:
+    """Return `deltas` as a floating array of shape (n,) on `backend`.
+
+    What lies on the host is checked for values that are not finite; looking at a device's would wait for it.
+    """
+    values = deltas if is_array(deltas) else _host_numbers(deltas)
+    if values.ndim != 1:
         raise ValueError(
-            f"deltas must be one-dimensional, got shape {tuple(deltas.shape)}; pass one row at a time"
+            f"deltas must be one-dimensional, got shape {tuple(values.shape)}; pass one row at a time"
         )
-    n = deltas.shape[0]
+    n = values.shape[0]
     if n < minimum:
-        if n == 0 and minimum == 1:
+        if minimum == 1:
             raise ValueError("deltas is empty; pass at least one per-query difference")
         raise InsufficientSampleError(n, minimum)
-    return as_floats(deltas, backend)
+    return _as_floats(values, backend, query_ids)
 
 
-def as_floats(values: Any, backend: Backend) -> Any:
-    """Widen real numbers, integers and booleans to the backend's floating type."""
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "fiub":
-            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
-        return backend.asarray(values.astype(np.float64, copy=False))
-    xp = backend.xp
-    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
-        raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
-    return xp.astype(values, backend.float_dtype, copy=False)
+def count_not_finite(values: Any) -> Any:
+    """Count NaN and infinite values, on their device."""
+    xp = namespace(values)
+    return xp.count_nonzero(~xp.isfinite(values))
 
 
 def require_finite(values: NDArray[Any], query_ids: Sequence[str] | None = None) -> None:
@@ -84,9 +80,23 @@ def require_finite(values: NDArray[Any], query_ids: Sequence[str] | None = None)
     names = [str(place) if query_ids is None else str(query_ids[place]) for place in places[:_SHOWN]]
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     raise ValueError(
-        f"deltas has {len(places)} values that are not finite, of {values.shape[0]} (at {kind} {', '.join(names)}{more}); "
-        "drop these queries or repair the values"
+        f"deltas has {len(places)} of {values.shape[0]} values that are not finite "
+        f"(at {kind} {', '.join(names)}{more}); drop these queries or repair the values"
     )
+
+
+def _as_floats(values: Any, backend: Backend, query_ids: Sequence[str] | None) -> Any:
+    """Widen real numbers, integers and booleans to the backend's floating type."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+        wide = values.astype(np.float64, copy=False)
+        require_finite(wide, query_ids)
+        return backend.asarray(wide)
+    xp = backend.xp
+    if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+    return xp.astype(values, backend.float_dtype, copy=False)
 
 
 def _host_numbers(values: Any) -> NDArray[Any]:

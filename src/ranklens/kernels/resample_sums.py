@@ -1,0 +1,79 @@
+"""The sum of every bootstrap resample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
+from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
+from ranklens.arrays.threads import for_each, n_cores
+from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns, picked_sums
+
+_FLOAT_BYTES = 8
+_HOST_BLOCK = 4096
+# Below this many draws starting threads costs more than they save.
+_DRAWS_WORTH_THREADS = 4_000_000
+# Indices, words and their halves, of two draws a word, beside what each comparison picks.
+_INDEX_COPIES = 8
+
+
+def resample_sums(values: Any, *, seed: int, resamples: range) -> Any:
+    """Return the sum of n draws with replacement in each of `resamples`.
+
+    Parameters
+    ----------
+    values : array, shape (n,) or (comparisons, n)
+        Every comparison of a batch draws the same queries, which are also those of a single one.
+    seed : int
+        See `ranklens.arrays.words`.
+    resamples : range
+        Which resamples.
+
+    Returns
+    -------
+    array, shape (len(resamples),) or (comparisons, len(resamples))
+    """
+    if backend_of(values).name == "numpy" and values.ndim == 1:
+        return _on_host(values, seed, resamples)
+    return _on_device(values, seed, resamples)
+
+
+def _on_host(values: Any, seed: int, resamples: range) -> Any:
+    xp = backend_of(values).xp
+    n = values.shape[0]
+    sums = xp.zeros(len(resamples), dtype=values.dtype, device=None)
+    add = add_resampled_wide if n >= WIDE_FROM else add_resampled
+
+    def fill(block: range) -> None:
+        first = block.start - resamples.start
+        add(values, seed, block.start, sums[first : first + len(block)])
+
+    n_threads = n_cores() if n * len(resamples) >= _DRAWS_WORTH_THREADS else 1
+    for_each(fill, cut(resamples, _HOST_BLOCK), n_threads=n_threads)
+    return sums
+
+
+def _on_device(values: Any, seed: int, resamples: range) -> Any:
+    xp = backend_of(values).xp
+    rows = values.shape[0] if values.ndim == 2 else 1
+    draw_bytes = _FLOAT_BYTES * (_INDEX_COPIES + 2 * rows)
+    length = rows_within(draw_bytes * min(values.shape[-1], 64), len(resamples), share=0.5)
+    parts = [_block_sums(values, seed, block, length * draw_bytes) for block in cut(resamples, length)]
+    return xp.concat(parts, axis=-1)
+
+
+def _block_sums(values: Any, seed: int, block: range, draw_bytes: int) -> Any:
+    backend = backend_of(values)
+    n = values.shape[-1]
+    picked = compiled(_picked, backend, static=("n_draws",))
+    total = backend.xp.zeros((*values.shape[:-1], len(block)), dtype=values.dtype, device=backend.device)
+    columns_at_once = rows_within(2 * draw_bytes, n_word_columns(n), share=0.5)
+    for columns in cut(range(n_word_columns(n)), columns_at_once):
+        words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
+        n_draws = len(columns) if n >= WIDE_FROM else min(2 * columns.stop, n) - 2 * columns.start
+        total = total + picked(values, words, n_draws=n_draws)
+    return total
+
+
+def _picked(values: Any, words: Any, n_draws: int) -> Any:
+    return picked_sums(values, drawn_indices(words, values.shape[-1])[:n_draws, :])
