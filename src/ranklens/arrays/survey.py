@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import NamedTuple
 
 from ranklens.arrays.backend import NAMES
@@ -44,6 +43,9 @@ def _describe(name: str) -> BackendStatus:
 
 
 def _version(name: str) -> str | None:
+    # 16 ms to import, which only a survey needs.
+    import importlib.metadata
+
     for distribution in _DISTRIBUTIONS.get(name, (name,)):
         try:
             return importlib.metadata.version(distribution)
