@@ -46,7 +46,7 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
     if rejected:
         return (
             f"the interval includes 0 though p {p_text(result.p_value)} is below {result.alpha:g}: the test "
-            "asks whether the differences are symmetric around 0, the interval where their mean lies, and few "
+            "asks whether the differences are symmetric around 0, the interval where their mean lies; few "
             "queries or a few large differences let the two part; do not call this settled"
         )
     head = f"the interval excludes 0 though p {p_text(result.p_value)} is not below {result.alpha:g}: "

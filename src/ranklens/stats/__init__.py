@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ranklens.stats.bootstrap import paired_bootstrap as paired_bootstrap
-    from ranklens.stats.compare import compare as compare
+    from ranklens.stats.comparison import compare as compare
     from ranklens.stats.corrections import adjust as adjust
     from ranklens.stats.corrections import benjamini_hochberg as benjamini_hochberg
     from ranklens.stats.lattice import Lattice as Lattice
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bootstrap": "paired_bootstrap",
-    "compare": "compare",
+    "comparison": "compare",
     "corrections": "adjust benjamini_hochberg",
     "exact": "ExactP exact_p_value",
     "exact_interval": "exact_interval",

@@ -106,7 +106,7 @@ def values_of(per_query: Mapping[QueryId, float], queries: Sequence[QueryId]) ->
     for i, query in enumerate(queries):
         value = per_query[query]
         try:
-            values[i] = value
+            values[i] = float(value)
         except (TypeError, ValueError) as error:
             raise ValueError(f"query {query} has the value {value!r}, which is not a number") from error
     return values
@@ -129,6 +129,6 @@ def _check_finite(name: str, queries: Sequence[QueryId], values: NDArray[np.floa
     shown = ", ".join(f"{queries[i]}: {values[i]:g}" for i in bad[:5])
     more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
     raise ValueError(
-        f"{name} has {len(bad)} {'value' if len(bad) == 1 else 'values'} that are not finite "
+        f"{name} has {'1 value that is' if len(bad) == 1 else f'{len(bad)} values that are'} not finite "
         f"({shown}{more}); leave these queries out of both runs, or mend the measure"
     )

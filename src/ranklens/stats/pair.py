@@ -1,0 +1,157 @@
+"""Two runs on one measure: the paired values, and the row of results made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import current_backend
+from ranklens.core.comparisons import ComparisonResult
+from ranklens.core.per_query import MetricResult, QueryId
+from ranklens.stats.bootstrap import paired_bootstrap
+from ranklens.stats.exact import exact_is_cheap
+from ranklens.stats.moments import effect_size, mean, outcomes
+from ranklens.stats.options import Options
+from ranklens.stats.paired import differences, paired_values
+from ranklens.stats.permutation import sign_flip_test
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The values of A and B on the queries that both have, and the queries that only one has.
+
+    `a`, `b` and `deltas` have shape (n_queries,), in the order of `queries`, which is that of their text.
+    """
+
+    metric: str
+    run_a: str
+    run_b: str
+    queries: tuple[QueryId, ...]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    deltas: NDArray[np.float64]
+    only_a: tuple[QueryId, ...]
+    only_b: tuple[QueryId, ...]
+
+    @classmethod
+    def of(cls, baseline: MetricResult, candidate: MetricResult, run_a: str, run_b: str) -> Pair:
+        """Pair two results of one measure by query."""
+        for name, result in (("baseline", baseline), ("candidate", candidate)):
+            _check_result(name, result)
+        if baseline.metric != candidate.metric:
+            raise ValueError(
+                "baseline and candidate must be of one measure, "
+                f"got {baseline.metric!r} and {candidate.metric!r}"
+            )
+        names = (f"{baseline.metric} of {run_a}", f"{candidate.metric} of {run_b}")
+        queries, a, b = paired_values(baseline, candidate, names)
+        in_a, in_b = baseline.per_query, candidate.per_query
+        return cls(
+            baseline.metric,
+            run_a,
+            run_b,
+            queries,
+            a,
+            b,
+            differences(queries, a, b),
+            tuple(query for query in in_a if query not in in_b) if len(in_a) > len(queries) else (),
+            tuple(query for query in in_b if query not in in_a) if len(in_b) > len(queries) else (),
+        )
+
+    def within(self, queries: Collection[QueryId]) -> Pair:
+        """Return the pair on some queries only."""
+        inside = [i for i, query in enumerate(self.queries) if query in queries]
+        return Pair(
+            self.metric,
+            self.run_a,
+            self.run_b,
+            tuple(self.queries[i] for i in inside),
+            self.a[inside],
+            self.b[inside],
+            self.deltas[inside],
+            tuple(query for query in self.only_a if query in queries),
+            tuple(query for query in self.only_b if query in queries),
+        )
+
+
+def compare_pair(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
+    """Describe a pair and test it; the test is left out where there are fewer queries than wanted."""
+    if len(pair.queries) < max(options.min_queries, 2):
+        return ComparisonResult(**describe(pair, options, segment))
+    return statistics_of(pair, options, segment)
+
+
+def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
+    """Make the interval and the p-value, on independent streams of one seed."""
+    backend = current_backend()
+    with backend.precise():
+        deltas = backend.asarray(pair.deltas)
+    method = options.method
+    if method == "auto":
+        method = "exact" if exact_is_cheap(pair.deltas) else "monte-carlo"
+    shared: dict[str, Any] = {"seed": options.seed, "alternative": options.alternative, "method": method}
+    flips = sign_flip_test(deltas, n_permutations=options.n_permutations, **shared)
+    interval = paired_bootstrap(deltas, n_resamples=options.n_resamples, alpha=options.alpha, **shared)
+    statistics = {
+        "delta": interval.delta,
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "n_resamples": interval.n_resamples,
+        "p_value": flips.p_value,
+        "p_error": flips.p_error,
+        "log10_p": flips.log10_p,
+        "method": flips.method,
+        "n_permutations": flips.n_permutations,
+        "effect": effect_size(pair.deltas),
+    }
+    return ComparisonResult(**(describe(pair, options, segment) | statistics))
+
+
+def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:
+    """Return the fields of a row without a test."""
+    counts = outcomes(pair.deltas)
+    paired = len(pair.queries) > 0
+    return {
+        "metric": pair.metric,
+        "mean_a": mean(pair.a) if paired else None,
+        "mean_b": mean(pair.b) if paired else None,
+        "delta": mean(pair.deltas) if paired else None,
+        "ci_low": None,
+        "ci_high": None,
+        "alpha": options.alpha,
+        "p_value": None,
+        "n_queries": len(pair.queries),
+        "n_only_a": len(pair.only_a),
+        "n_only_b": len(pair.only_b),
+        "n_resamples": 0,
+        "n_permutations": 0,
+        "seed": options.seed,
+        "run_a": pair.run_a,
+        "run_b": pair.run_b,
+        "segment": segment,
+        "wins": counts.wins,
+        "ties": counts.ties,
+        "losses": counts.losses,
+        "alternative": options.alternative,
+        "method": options.method,
+        "interval": options.interval,
+    }
+
+
+def _check_result(name: str, result: Any) -> None:
+    if isinstance(result, MetricResult):
+        return
+    kind = type(result).__name__
+    if kind == "Evaluation":
+        advice = (
+            f"pick a measure of it: {name}['{result.metrics[0].metric}']"
+            if result.metrics
+            else "measure first"
+        )
+    else:
+        advice = "values by query need their measure's name: MetricResult('nDCG@10', values)"
+    raise TypeError(f"{name} must be a MetricResult, got {kind}; {advice}")

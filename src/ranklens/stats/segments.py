@@ -1,0 +1,109 @@
+"""The comparison of two runs, segment by segment."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ranklens.arrays import Seed
+from ranklens.core.comparison_table import ComparisonTable
+from ranklens.core.errors import InsufficientSampleError
+from ranklens.core.per_query import MetricResult, QueryId
+from ranklens.stats.families import Row, check_family, corrected_table
+from ranklens.stats.options import Options
+from ranklens.stats.pair import Pair, compare_pair
+from ranklens.stats.power import MIN_QUERIES
+from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
+
+
+def compare_segments(
+    baseline: MetricResult,
+    candidate: MetricResult,
+    segments: Mapping[str, Mapping[QueryId, Any]] | Any,
+    *,
+    n_resamples: int = 10_000,
+    n_permutations: int = 10_000,
+    alpha: float = 0.05,
+    seed: Seed = 0,
+    min_queries: int = MIN_QUERIES,
+    method: str = "monte-carlo",
+    alternative: str = "two-sided",
+    interval: str = "percentile",
+    correction: str | None = "bh",
+    family: str = "segment field",
+    run_a: str = "A",
+    run_b: str = "B",
+) -> ComparisonTable:
+    """Compare two runs in each segment of the queries.
+
+    A segment with fewer than `min_queries` paired queries is shown without statistics and takes no part in
+    the correction. Each segment draws from a seed of its own, made of `seed`, the field and the value and
+    recorded in its row: neither the order nor the presence of other segments changes a number, and
+    ``compare`` on the segment's queries with that seed gives the row again.
+
+    Parameters
+    ----------
+    baseline, candidate : MetricResult
+        Run A and run B on the same measure.
+    segments : mapping, path or frame
+        Field to query id to value; or query id to value; or a file or frame that `read_segments` reads.
+        Queries without a value are in no segment, and a `DataWarning` counts them.
+    n_resamples, n_permutations, alpha, min_queries, method, alternative, interval
+        As for `compare`.
+    seed : int, SeedSequence, Generator or None
+        What the segments' seeds are made of.
+    correction : {"bh", None}
+        Benjamini-Hochberg within each family, or no q-values.
+    family : {"segment field", "all"}
+        Whether the segments of each field are a family, or all of them one. ("measure" and "pair", the other
+        families of `compare_many`, are the same as "segment field" here.)
+    run_a, run_b : str
+        The runs' names, for the rows.
+
+    Returns
+    -------
+    ComparisonTable
+        A row per segment, fields in their order and values by text.
+
+    Raises
+    ------
+    InsufficientSampleError
+        When the runs have no query in common.
+    ValueError
+        As for `compare`, and for unknown names of corrections and families.
+
+    Examples
+    --------
+    >>> import ranklens as rl
+    >>> a = rl.MetricResult("AP", {f"q{i}": 0.3 for i in range(40)})
+    >>> b = rl.MetricResult("AP", {f"q{i}": 0.2 + 0.005 * i for i in range(40)})
+    >>> locale = {f"q{i}": "de" if i < 20 else "fr" for i in range(40)}
+    >>> table = rl.compare_segments(a, b, {"locale": locale}, method="exact")
+    >>> [(row.segment, round(row.delta, 4), row.significant) for row in table]
+    [('locale=de', -0.0525, True), ('locale=fr', 0.0475, True)]
+    """
+    check_family(correction, family)
+    options = Options.checked(
+        n_resamples=n_resamples,
+        n_permutations=n_permutations,
+        alpha=alpha,
+        seed=seed,
+        min_queries=min_queries,
+        method=method,
+        alternative=alternative,
+        interval=interval,
+    )
+    pair = Pair.of(baseline, candidate, run_a, run_b)
+    if not pair.queries:
+        raise InsufficientSampleError(0, 1, unit="queries in common")
+    pieces = slices_of(segments)
+    warn_of_unsegmented(pieces, pair.queries)
+    return corrected_table(list(segment_rows(pair, pieces, options)), correction, family)
+
+
+def segment_rows(pair: Pair, pieces: tuple[Slice, ...], options: Options) -> Iterator[Row]:
+    """Yield a row for each segment."""
+    for piece in pieces:
+        own = dataclasses.replace(options, seed=piece.seed(options.seed))
+        yield Row(compare_pair(pair.within(piece.queries), own, piece.label), piece.field)

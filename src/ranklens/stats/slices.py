@@ -1,0 +1,91 @@
+"""Segments of the queries: which queries each value of each field holds, and the seed it draws from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ranklens.core.errors import DataWarning
+from ranklens.core.per_query import QueryId
+from ranklens.core.user_line import warn_user
+
+_UNNAMED = "segment"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The queries with one value of one field."""
+
+    field: str
+    value: str
+    queries: frozenset[QueryId]
+
+    @property
+    def label(self) -> str:
+        """What the rows of this segment are called."""
+        return f"{self.field}={self.value}"
+
+    def seed(self, seed: int) -> int:
+        """Return the seed of this segment: a function of `seed`, the field and the value alone.
+
+        It stays below 2^53, so that every reader of JSON gets it right.
+
+        Examples
+        --------
+        >>> Slice("locale", "de", frozenset()).seed(0)
+        7274910407733866
+        """
+        text = json.dumps([seed, self.field, self.value]).encode("ascii")
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 11
+
+
+def slices_of(segments: Any) -> tuple[Slice, ...]:
+    """Return the slices of every field, fields in their order and values by text.
+
+    Parameters
+    ----------
+    segments : mapping, path or frame
+        Field to query to value, or query to value (a field without a name), or what `read_segments` reads.
+    """
+    fields = _fields(segments)
+    return tuple(piece for field, values in fields.items() for piece in _slices(field, values))
+
+
+def warn_of_unsegmented(pieces: tuple[Slice, ...], queries: tuple[QueryId, ...]) -> None:
+    """Warn, field by field, of queries that have no value and so are in no segment."""
+    for field in dict.fromkeys(piece.field for piece in pieces):
+        inside = frozenset[QueryId]().union(*(piece.queries for piece in pieces if piece.field == field))
+        outside = [query for query in queries if query not in inside]
+        if outside:
+            warn_user(
+                f"{len(outside)} of {len(queries)} paired queries have no value of {field!r} and are in none "
+                f"of its segments (first: {', '.join(map(str, outside[:3]))})",
+                DataWarning,
+            )
+
+
+def _fields(segments: Any) -> dict[str, Mapping[QueryId, Any]]:
+    if not isinstance(segments, Mapping):
+        from ranklens.io import read_segments
+
+        segments = read_segments(segments)
+    if not segments:
+        raise ValueError("segments is empty; give a mapping from field to query to value")
+    nested = [isinstance(values, Mapping) for values in segments.values()]
+    if all(nested):
+        return {str(field): values for field, values in segments.items()}
+    if any(nested):
+        raise ValueError("segments must map fields to mappings, or queries to values, not both")
+    return {_UNNAMED: segments}
+
+
+def _slices(field: str, values: Mapping[QueryId, Any]) -> Iterator[Slice]:
+    members: dict[str, list[QueryId]] = {}
+    for query, value in values.items():
+        if value is not None and value != "" and value == value:
+            members.setdefault(str(value), []).append(query)
+    for value in sorted(members):
+        yield Slice(field, value, frozenset(members[value]))
