@@ -50,8 +50,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     FileExistsError
         When `path` exists and is not an empty folder.
     """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(f"{path} exists and is not an empty folder; name a new one")
+    check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.resolve().parent))
     try:
@@ -61,6 +60,12 @@ def new_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def check_new(path: Path) -> None:
+    """Raise FileExistsError when `path` exists and is not an empty folder."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and is not an empty folder; name a new one")
 
 
 def _temporary(target: Path) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,7 +83,7 @@ def command(session: Session, /, **options: Any) -> int:
     from ranklens.cli.compared import compare_runs, comparison_document
     from ranklens.cli.gating import Gate
     from ranklens.cli.inputs import find_inputs, read_segments_of
-    from ranklens.cli.measured import canonical_measures, json_frame, measure_runs
+    from ranklens.cli.measured import canonical_name, json_frame, measure_runs
 
     delivery = opt.delivery(options)
     inputs = find_inputs(options["qrels"], options["runs"], options["segments"])
@@ -90,10 +91,12 @@ def command(session: Session, /, **options: Any) -> int:
         raise UseError(
             f"compare needs at least two runs, got {inputs.runs[0].path} alone; to measure it use eval"
         )
-    measures = canonical_measures(split_names(options["measures"]) or DEFAULT_MEASURES)
     gate = Gate(options["fail_if"])
+    canonical = partial(canonical_name, rel=options["rel"])
+    names = split_names(options["measures"]) or DEFAULT_MEASURES
+    measures = list(dict.fromkeys(canonical(name) for name in names))
     segments = read_segments_of(inputs)
-    gate.resolve(measures, segments, corrected=options["correction"] != "none")
+    gate.resolve(measures, canonical, segments, corrected=options["correction"] != "none")
     evaluations = measure_runs(session, inputs, measures, options)
     rows = compare_runs(session, evaluations, segments, options)
     gate.check(rows)

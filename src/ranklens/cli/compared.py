@@ -11,8 +11,9 @@ from ranklens.cli.document import Document, Table
 from ranklens.cli.progress import bar
 from ranklens.cli.verdict import MOST_SENTENCES, segment_verdict, verdict
 from ranklens.core import ComparisonResult
-from ranklens.core.comparison_text import comparison_cells, how_made, notes
+from ranklens.core.comparison_text import common_baseline, comparison_cells, how_made, notes
 from ranklens.core.evaluation import Evaluation
+from ranklens.core.presentation import fixed
 
 if TYPE_CHECKING:
     from ranklens.cli.gating import Gate
@@ -50,7 +51,7 @@ def comparison_document(
     return Document(
         headline=[*verdict(overall, visible, POWER), *segment_verdict(by_segment), *gate.lines()],
         tables=comparison_tables(overall, by_segment),
-        notes=[*how_made(rows), *count_notes(evaluations, options), *_paired(overall), *notes(rows)],
+        notes=[*how_told(rows), *count_notes(evaluations, options), *_paired(overall), *notes(rows)],
         records=[row.to_dict() for row in rows],
         payload={
             "seed": options["seed"],
@@ -64,13 +65,17 @@ def comparison_document(
 def comparison_tables(
     overall: Sequence[ComparisonResult], by_segment: Sequence[ComparisonResult]
 ) -> list[Table]:
-    """Return a table of all queries, and one by segment for each measure and pair of two runs."""
-    pairs = {(row.run_a, row.run_b) for row in overall}
-    tables = [_table(_pair_caption(overall) if len(pairs) == 1 else None, overall)]
-    for metric in dict.fromkeys(row.metric for row in by_segment):
-        rows = [row for row in by_segment if row.metric == metric]
-        tables.append(_table(f"{metric} by segment", rows, without=("measure",)))
-    return tables
+    """Return the tables of all queries (one a measure for several pairs of runs), and those by segment."""
+    several = len({(row.run_a, row.run_b) for row in overall}) > 1
+    groups = _by_measure(overall) if several else [("", list(overall))]
+    tables = [_table(rows, []) for _, rows in groups if rows]
+    return tables + [_table(rows, [f"{metric} by segment"]) for metric, rows in _by_measure(by_segment)]
+
+
+def how_told(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Return how the numbers were made; the captions say already which run is A."""
+    lines = how_made(rows)
+    return lines[1:] if common_baseline(rows) is not None else lines
 
 
 def visible_effects(
@@ -92,15 +97,33 @@ def visible_effects(
     return visible
 
 
-def _table(caption: str | None, rows: Sequence[ComparisonResult], without: Sequence[str] = ()) -> Table:
+def _by_measure(rows: Sequence[ComparisonResult]) -> list[tuple[str, list[ComparisonResult]]]:
+    metrics = dict.fromkeys(row.metric for row in rows)
+    return [(metric, [row for row in rows if row.metric == metric]) for metric in metrics]
+
+
+def _table(rows: Sequence[ComparisonResult], caption: list[str]) -> Table:
+    """Return the comparisons as a table; what is the same in all rows stands in the caption instead."""
     header, cells = comparison_cells(rows)
-    dropped = {*without, *(("A", "B") if len({(row.run_a, row.run_b) for row in rows}) == 1 else ())}
+    first = rows[0]
+    same: dict[str, tuple[set[Any], str]] = {
+        "A": ({row.run_a for row in rows}, f"A = {first.run_a}"),
+        "B": ({row.run_b for row in rows}, f"B = {first.run_b}"),
+        "n": ({row.n_queries for row in rows}, f"n = {first.n_queries} queries"),
+    }
+    if len(rows) > 1 and len(same["A"][0]) == 1:
+        same["mean A"] = ({row.mean_a for row in rows}, f"mean A = {fixed(first.mean_a)}")
+    if not caption:
+        same = {"measure": ({row.metric for row in rows}, first.metric), **same}
+    told = {name: text for name, (values, text) in same.items() if len(values) == 1}
+    dropped = {*told, *(["measure"] if caption else [])}
     kept = [j for j, name in enumerate(header) if name not in dropped]
-    return Table(caption, [header[j] for j in kept], [[row[j] for j in kept] for row in cells])
-
-
-def _pair_caption(rows: Sequence[ComparisonResult]) -> str:
-    return f"A = {rows[0].run_a}, B = {rows[0].run_b}"
+    return Table(
+        ", ".join([*caption, *told.values()]),
+        [header[j] for j in kept],
+        [[row[j] for j in kept] for row in cells],
+        spare=("rel.", "w/t/l", "p", "mean A"),
+    )
 
 
 def _paired(rows: Sequence[ComparisonResult]) -> list[str]:

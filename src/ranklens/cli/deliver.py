@@ -13,6 +13,7 @@ import click
 
 from ranklens.cli import atomic, formats, warned
 from ranklens.cli.document import Document
+from ranklens.cli.failures import UseError
 
 WIDEST = 100
 
@@ -29,6 +30,8 @@ class Delivery:
     def __post_init__(self) -> None:
         if self.append and self.output is None:
             raise click.UsageError("--append needs --output FILE")
+        if self.output is not None:
+            _check_place(Path(self.output))
 
     def send(self, document: Document, frame: Mapping[str, Any]) -> None:
         """Write the document; `frame` is what JSON says about the whole command."""
@@ -48,3 +51,11 @@ class Delivery:
             width = min(shutil.get_terminal_size().columns, WIDEST) if to_terminal else None
             return formats.as_text(document, width=width, style=to_terminal and warned.colours(err=False))
         return formats.RENDERERS[self.format](document)
+
+
+def _check_place(path: Path) -> None:
+    """See before the work begins that its result can be written."""
+    if path.is_dir():
+        raise UseError(f"--output: {path} is a folder; name a file in it")
+    if not path.absolute().parent.is_dir():
+        raise UseError(f"--output: no such folder: {path.parent}; make it first")

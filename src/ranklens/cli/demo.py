@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +11,6 @@ import click
 from ranklens.cli import options as opt
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ranklens.cli.document import Document
     from ranklens.cli.group import Session
     from ranklens.core import ComparisonResult
@@ -58,12 +57,16 @@ def command(session: Session, /, **options: Any) -> None:
 
     Needs no file: the collection is made from a seed, and is the same on every machine.
     """
+    from ranklens.cli.atomic import check_new, new_folder
     from ranklens.cli.compared import compare_runs
     from ranklens.cli.measured import json_frame
     from ranklens.io import demo_collection
     from ranklens.metrics import evaluate_many
 
     delivery = opt.delivery(options)
+    target = Path(options["write"]) if options["write"] else None
+    if target is not None:
+        check_new(target)
     opt.choose_backend(options["backend"])
     collection = demo_collection(options["seed"])
     chosen = {**MEASURING, **TESTING, "seed": options["seed"]}
@@ -71,8 +74,10 @@ def command(session: Session, /, **options: Any) -> None:
     against_first = compare_runs(session, {name: evaluations[name] for name in evaluations}, {}, chosen)
     ends = {name: evaluations[name] for name in (_first(evaluations), _last(evaluations))}
     by_segment = compare_runs(session, ends, collection.segments, {**chosen, "correction": "bh"})
-    folder = _write(collection, options["write"]) if options["write"] else None
-    document = demo_document(collection, evaluations, against_first, by_segment, folder)
+    if target is not None:
+        with new_folder(target) as folder:
+            collection.write(folder)
+    document = demo_document(collection, evaluations, against_first, by_segment, target)
     delivery.send(document, json_frame(session, "demo", None, options) if delivery.format == "json" else {})
 
 
@@ -85,12 +90,11 @@ def demo_document(
 ) -> Document:
     """Return the five steps of the demo."""
     from ranklens.cli import demo_words as words
-    from ranklens.cli.compared import comparison_tables, visible_effects
+    from ranklens.cli.compared import comparison_tables, how_told, visible_effects
     from ranklens.cli.counting import count_notes, counts
     from ranklens.cli.document import Document
     from ranklens.cli.eval import means_table
     from ranklens.cli.verdict import segment_verdict, verdict
-    from ranklens.core.comparison_text import how_made
 
     shown = [row for row in against_first if row.metric == MEASURE]
     slices = [row for row in by_segment if row.segment is not None and row.metric == MEASURE]
@@ -107,7 +111,7 @@ def demo_document(
                 title=f"3. Compare every system with {_first(evaluations)}",
                 headline=verdict(shown, visible, 0.8),
                 tables=comparison_tables(shown, []),
-                notes=how_made(shown),
+                notes=how_told(shown),
             ),
             Document(title="4. What that says", notes=words.in_words(shown, visible)),
             Document(
@@ -128,16 +132,6 @@ def demo_document(
             "written": None if folder is None else str(folder),
         },
     )
-
-
-def _write(collection: DemoCollection, name: str) -> Path:
-    from pathlib import Path
-
-    from ranklens.cli.atomic import new_folder
-
-    with new_folder(Path(name)) as folder:
-        collection.write(folder)
-    return Path(name)
 
 
 def _first(names: Mapping[str, Any]) -> str:

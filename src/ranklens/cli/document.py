@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranklens.core.tables import Cell
@@ -11,11 +11,21 @@ from ranklens.core.tables import Cell
 
 @dataclass(frozen=True)
 class Table:
-    """A table of formatted cells under a caption."""
+    """A table of formatted cells under a caption.
+
+    The columns named in `spare` are left out, the first one first, where a terminal is too narrow.
+    """
 
     caption: str | None
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    spare: Sequence[str] = ()
+
+    def without(self, column: str) -> Table:
+        """Return the table without a column."""
+        j = list(self.header).index(column)
+        rows = [[*row[:j], *row[j + 1 :]] for row in self.rows]
+        return replace(self, header=[*self.header[:j], *self.header[j + 1 :]], rows=rows)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def as_text(document: Document, *, width: int | None = None, style: bool = False
         if part.title is not None:
             yield bold(sentence(part.title))
         yield "\n".join(bold(sentence(line)) for line in part.headline)
-        yield from (_table(table, "table") for table in part.tables)
+        yield from (_fitted(table, width) for table in part.tables)
         yield "\n".join(sentence(note) for note in part.notes)
         for section in part.sections:
             yield from blocks(section)
@@ -127,6 +127,20 @@ def _is_not_finite(value: Any) -> bool:
 
 def _table(table: Table, style: str) -> str:
     return render_table(table.header, table.rows, style, caption=table.caption)
+
+
+def _fitted(table: Table, width: int | None) -> str:
+    """Leave out spare columns until the table fits, and say which."""
+    text = _table(table, "table")
+    left_out: list[str] = []
+    for column in table.spare:
+        if width is None or max(map(len, text.splitlines())) <= width:
+            break
+        if column in table.header:
+            table = table.without(column)
+            text = _table(table, "table")
+            left_out.append(column)
+    return f"{text}\n(left out to fit this terminal: {', '.join(left_out)})" if left_out else text
 
 
 def _markdown(text: str) -> str:

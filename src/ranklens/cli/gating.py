@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -25,15 +25,16 @@ class Gate:
         self.failures: list[NothingTestedError] = []
 
     def resolve(
-        self, measures: Sequence[str], segments: Mapping[str, Mapping[str, str]], *, corrected: bool
+        self,
+        measures: Sequence[str],
+        canonical: Callable[[str], str],
+        segments: Mapping[str, Mapping[str, str]],
+        *,
+        corrected: bool,
     ) -> None:
         """Look up the measures and segments that the conditions name."""
-        from ranklens.metrics import parse_measure
-
         values = {field: sorted(set(by_query.values())) for field, by_query in segments.items()}
-        self.conditions = read_conditions(
-            self.texts, measures, lambda name: parse_measure(name).name, values, corrected=corrected
-        )
+        self.conditions = read_conditions(self.texts, measures, canonical, values, corrected=corrected)
 
     def check(self, rows: Sequence[ComparisonResult]) -> None:
         """Test every condition on the comparisons."""

@@ -77,10 +77,10 @@ def find_inputs(qrels: str, runs: Sequence[str], segments: str | None = None) ->
 
 def read_segments_of(inputs: Inputs) -> Mapping[str, Mapping[str, str]]:
     """Read the table of segments: for each field the value of each query; empty without a table."""
-    from ranklens.io import read_segments
-
     if inputs.segments is None:
         return {}
+    from ranklens.io import read_segments
+
     segments: Mapping[str, Mapping[str, str]] = read_segments(
         inputs.segments.path, fields=inputs.segment_fields
     )

@@ -30,11 +30,11 @@ def measure_runs(
         return evaluate_many(inputs.paths, inputs.qrels.path, measures, progress=progress, **chosen)
 
 
-def canonical_measures(names: Sequence[str]) -> list[str]:
-    """Return the measures' canonical names, each once; an unknown one is an error before any file is read."""
+def canonical_name(name: str, rel: float) -> str:
+    """Return the name that a measure has in results, given the default relevance threshold."""
     from ranklens.metrics import parse_measure
 
-    return list(dict.fromkeys(parse_measure(name).name for name in names))
+    return parse_measure(name).with_default_rel(rel).name
 
 
 def json_frame(

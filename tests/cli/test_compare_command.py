@@ -1,0 +1,261 @@
+"""``ranklens compare``: the verdict, the same numbers as the library, and the gate's exit codes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import ranklens
+from ranklens.cli.verdict import segment_verdict, sentence, verdict
+from ranklens.core import ComparisonResult
+
+QRELS, WEAK, MIDDLE, STRONG = "qrels.txt", "weak.run", "middle.run", "strong.run"
+PAIR = (QRELS, WEAK, STRONG)
+
+
+def result(**changes):
+    fields = {
+        "metric": "AP", "mean_a": 0.2, "mean_b": 0.25, "delta": 0.05, "ci_low": 0.02, "ci_high": 0.08,
+        "alpha": 0.05, "p_value": 0.001, "n_queries": 50, "n_only_a": 0, "n_only_b": 0, "n_resamples": 0,
+        "n_permutations": 0, "seed": 0, "run_a": "bm25", "run_b": "dense",
+    }  # fmt: skip
+    return ComparisonResult(**(fields | changes))
+
+
+def test_a_verdict_says_who_is_better_by_how_much_and_how_sure():
+    assert sentence(result(q_value=0.002)) == (
+        "AP: dense is better than bm25 by 0.0500 (+25.0%), 95% interval [+0.0200, +0.0800], "
+        "p 0.0010, q 0.0020."
+    )
+    assert "dense is worse than bm25 by 0.0500 (-25.0%)" in sentence(result(delta=-0.05))
+
+
+def test_no_verdict_says_what_could_have_been_seen():
+    text = sentence(result(p_value=0.3, ci_low=-0.02), 0.0312, 0.8)
+    assert "no difference between bm25 and dense is shown at alpha 0.05: delta +0.0500" in text
+    assert text.endswith("these 50 queries can see about ±0.0312 (power 0.8).")
+
+
+def test_the_corrected_p_decides():
+    assert "no difference" in sentence(result(p_value=0.04, q_value=0.12))
+
+
+@pytest.mark.parametrize(("side", "word"), [("greater", "better"), ("less", "worse")])
+def test_a_one_sided_test_speaks_of_its_side_only(side, word):
+    text = sentence(result(p_value=0.3, alternative=side))
+    assert f"dense is not shown to be {word} than bm25" in text
+
+
+def test_too_few_queries_are_said_not_hidden():
+    text = sentence(result(p_value=None, ci_low=None, ci_high=None, n_queries=7))
+    assert "AP: not tested: 7 paired queries" in text
+    assert "delta +0.0500" in text
+
+
+def test_many_verdicts_are_counted():
+    rows = [
+        result(run_b=f"r{i}", p_value=p, delta=d)
+        for i, (p, d) in enumerate([(0.01, 1)] * 4 + [(0.01, -1)] * 2)
+    ]
+    rows += [result(run_b="r8", p_value=0.5), result(run_b="r9", p_value=None)]
+    (text,) = verdict(rows, {}, 0.8)
+    assert text.startswith("AP: of 8 runs 4 are better than bm25, 2 worse, and for 1 no difference is shown")
+    assert "1 not tested" in text
+
+
+def test_lost_segments_come_with_their_numbers():
+    rows = [
+        result(segment="locale=de", delta=-0.1, p_value=0.001),
+        result(segment="locale=en"),
+        result(segment="locale=fr", p_value=None),
+        result(segment="locale=it", p_value=0.9),
+    ]
+    (text,) = segment_verdict(rows)
+    assert "worse in locale=de (-0.1000, p 0.0010)" in text
+    assert "better in locale=en" in text
+    assert "not tested (too few queries) in locale=fr" in text
+    assert "locale=it" not in text
+
+
+def test_the_table_has_the_verdict_first_and_the_counts_last(command):
+    done = command("compare", *PAIR, "-m", "nDCG@10", "RR")
+    assert done.exit_code == 0
+    text = done.stdout
+    assert text.startswith("nDCG@10: strong is better than weak by ")
+    assert text.index("better") < text.index("A = weak, B = strong") < text.index("queries measured: 40")
+    assert "seed 0" in text
+    assert done.stderr == ""
+
+
+def test_json_has_every_number_of_the_library(command):
+    done = command("compare", *PAIR, "-m", "nDCG@10", "RR", "--format", "json", "--seed", "3")
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    runs = ranklens.evaluate_many({"weak": WEAK, "strong": STRONG}, QRELS, ["nDCG@10", "RR"])
+    table = ranklens.compare_many(runs, baseline="weak", method="auto", seed=3)
+    expected = [json.loads(json.dumps(row.to_dict())) for row in table]
+    for row in found["comparisons"]:
+        assert row.pop("visible_effect") > 0
+    assert found["comparisons"] == expected
+    assert found["seed"] == found["options"]["seed"] == 3
+    assert found["options"]["method"] == "auto"
+    assert found["runs"]["weak"]["n_queries"] == 40
+    assert found["gate"] is None
+
+
+def test_monte_carlo_says_its_seed_and_counts(command):
+    options = ("--method", "monte-carlo", "--n-permutations", "999", "--n-resamples", "500", "--seed", "7")
+    done = command("compare", *PAIR, *options)
+    for said in ("999 random flips", "500 resamples", "seed 7"):
+        assert said in done.stdout
+    again = command("compare", *PAIR, *options)
+    assert again.stdout == done.stdout
+
+
+def test_many_runs_are_compared_with_the_first_or_all_with_all(command):
+    runs = (WEAK, MIDDLE, STRONG)
+    first = json.loads(command("compare", QRELS, *runs, "--format", "json").stdout)["comparisons"]
+    assert [(row["run_a"], row["run_b"]) for row in first] == [("weak", "middle"), ("weak", "strong")]
+    pairs = json.loads(command("compare", QRELS, *runs, "--all-pairs", "--format", "json").stdout)[
+        "comparisons"
+    ]
+    assert [(row["run_a"], row["run_b"]) for row in pairs][-1] == ("middle", "strong")
+    assert (
+        "Benjamini-Hochberg within nDCG@10 (3 comparisons)"
+        in command("compare", QRELS, *runs, "--all-pairs").stdout
+    )
+
+
+def test_no_correction_gives_no_q(command):
+    done = command("compare", *PAIR, "--correction", "none")
+    assert ", q " not in done.stdout
+    assert "Benjamini" not in done.stdout
+
+
+def test_csv_has_a_row_for_each_comparison(command):
+    done = command("compare", QRELS, "=a=weak.run", STRONG, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert row["run_a"] == "'=a"
+    assert float(row["delta"]) > 0
+    assert row["significant"] == "true"
+
+
+def test_an_open_end_of_an_interval_is_null_in_json_and_empty_in_csv(command):
+    arguments = ("compare", *PAIR, "--alternative", "greater", "--format")
+    assert json.loads(command(*arguments, "json").stdout)["comparisons"][0]["ci_high"] is None
+    (row,) = csv.DictReader(io.StringIO(command(*arguments, "csv").stdout))
+    assert row["ci_high"] == ""
+
+
+@pytest.mark.parametrize("style", ["markdown", "latex"])
+def test_tables_for_documents(command, style):
+    done = command("compare", *PAIR, "--format", style)
+    assert done.stdout.count("strong") >= 2
+    assert ("|---" in done.stdout) is (style == "markdown")
+
+
+def test_segments_are_on_the_first_screen(command):
+    done = command("compare", *PAIR, "--segments", "queries.csv:locale,device")
+    lines = done.stdout.splitlines()
+    assert lines[1].startswith("nDCG@10 by segment: strong against weak is ")
+    assert "not tested (too few queries) in device=phone" in lines[1]
+    assert any(line.startswith("locale=de") for line in lines)
+    only = command("compare", *PAIR, "--segments", "queries.csv:device")
+    assert "locale" not in only.stdout
+
+
+def test_an_unknown_segment_field_lists_those_of_the_table(command):
+    done = command("compare", *PAIR, "--segments", "queries.csv:country")
+    assert done.exit_code in (1, 3)
+    assert "country" in done.stderr
+    assert "locale" in done.stderr
+
+
+def test_an_interval_that_disagrees_with_its_p_value_is_explained(command):
+    judged = [f"q{i} 0 d{j} {int(j == 0)}" for i in range(3) for j in range(3)]
+    Path("few.qrels").write_text("\n".join(judged))
+    for name, place in (("a.run", 3), ("b.run", 1)):
+        scores = {"d0": 2.5 - place, "d1": 1.0, "d2": 0.0}
+        lines = [f"q{i} Q0 {d} 1 {score} t" for i in range(3) for d, score in scores.items()]
+        Path(name).write_text("\n".join(lines))
+    done = command("compare", "few.qrels", "a.run", "b.run", "-m", "RR", "--min-queries", "2")
+    assert done.exit_code == 0
+    assert (
+        "the interval excludes 0 though p 0.2500 is not below 0.05: 3 non-zero differences cannot"
+        in done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("delta(nDCG@10) < -0.01 and q(nDCG@10) < 0.05", 0),
+        ("delta(nDCG@10) > 0.01 and q < 0.05", 4),
+        ("segment(locale=de) and delta(nDCG@10) > 0", 4),
+        ("segment(locale=*) and delta(nDCG@10) < 0", 0),
+        ("segment(locale=fr) and delta(nDCG@10) < 0", 3),
+        ("segment(device=phone) and delta(nDCG@10) < 0", 3),
+        ("segment(country=de) and delta(nDCG@10) < 0", 1),
+        ("delta(P@7) < 0", 1),
+        ("delta <", 1),
+    ],
+)
+def test_the_gate_has_its_own_exit_codes(command, condition, code):
+    done = command("compare", *PAIR, "--segments", "queries.csv", "--fail-if", condition)
+    assert done.exit_code == code, done.output
+    assert "Traceback" not in done.output
+    if code == 3:
+        assert "nothing was tested" in done.stderr
+    if code == 4:
+        assert done.stderr.startswith(f"gate failed: {condition}: strong against weak, nDCG@10")
+    if code == 0:
+        assert f"gate passed: {condition}" in done.stdout
+
+
+def test_a_failed_gate_still_writes_its_report(command):
+    done = command("compare", *PAIR, "--fail-if", "delta > 0", "--format", "json", "--output", "verdict.json")
+    assert done.exit_code == 4
+    gate = json.loads(Path("verdict.json").read_text())["gate"]
+    assert gate["failed"] is True
+    assert gate["conditions"][0]["n_tested"] == 1
+
+
+def test_each_condition_counts_and_the_runs_that_failed_are_named(command):
+    done = command(
+        "compare",
+        QRELS,
+        WEAK,
+        MIDDLE,
+        STRONG,
+        "--fail-if",
+        "delta < -1",
+        "--fail-if",
+        "delta > 0.1 and p < 0.01",
+    )
+    assert done.exit_code == 4
+    (line,) = done.stderr.splitlines()
+    assert "strong against weak" in line
+
+
+def test_a_gate_below_the_minimum_number_of_queries_is_not_green(command):
+    done = command("compare", *PAIR, "--min-queries", "41", "--fail-if", "delta < 0")
+    assert done.exit_code == 3
+    assert "nothing was tested" in done.stderr
+    assert "not tested: 40 paired queries" in done.stdout
+
+
+def test_gate_measures_follow_the_relevance_threshold(command):
+    done = command("compare", *PAIR, "-m", "RR", "--rel", "1", "--fail-if", "delta(recip_rank) > 0")
+    assert done.exit_code == 4
+    strict = command("compare", *PAIR, "-m", "RR", "--rel", "2", "--fail-if", "delta(RR) > 0")
+    assert strict.exit_code == 0
+
+
+def test_missing_queries_are_counted_on_each_side(command):
+    Path("part.run").write_text("\n".join(Path(STRONG).read_text().splitlines()[10:]) + "\n")
+    zero = command("compare", QRELS, WEAK, "part.run")
+    assert "judged but not answered (scored 0): weak 0, part 5" in zero.stdout
+    skip = command("compare", QRELS, WEAK, "part.run", "--missing", "skip")
+    assert "left out of the comparison: weak 5, part 0" in skip.stdout
+    assert "n = 35 queries" in skip.stdout

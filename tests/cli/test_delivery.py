@@ -1,0 +1,142 @@
+"""Formats never lie or leak, and files are there completely or not at all."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklens.cli.atomic import new_folder, write_text
+from ranklens.cli.document import Document, Table
+from ranklens.cli.formats import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
+from ranklens.cli.measure_words import split_names, spread
+
+DOCUMENT = Document(
+    headline=["dense is better than bm25 by 0.0500"],
+    tables=[Table("A = bm25, B = dense", ["measure", "delta"], [["AP", "+0.0500"]])],
+    notes=["made with seed 0"],
+    records=[{"metric": "AP", "delta": -0.25, "high": float("inf"), "run": "=1+1", "held": True, "q": None}],
+    payload={"delta": float("nan"), "nested": [{"high": float("inf")}]},
+    trec=[("AP", "all", "0.2500")],
+)
+
+
+def test_text_puts_the_verdict_first_and_how_it_was_made_last():
+    text = as_text(DOCUMENT)
+    assert text.index("better") < text.index("+0.0500") < text.index("seed 0")
+    assert text.endswith("seed 0\n")
+
+
+def test_sentences_are_broken_for_a_terminal_only():
+    long = Document(headline=["word " * 50])
+    assert max(len(line) for line in as_text(long, width=40).splitlines()) <= 40
+    assert len(as_text(long).splitlines()) == 1
+
+
+def test_style_appears_only_where_it_is_asked_for():
+    assert "\x1b[1m" in as_text(DOCUMENT, style=True)
+    assert "\x1b" not in as_text(DOCUMENT)
+
+
+def test_sections_keep_their_titles():
+    nested = Document(sections=[Document(title="1. First", notes=["one"]), Document(title="2. Second")])
+    assert as_text(nested) == "1. First\n\none\n\n2. Second\n"
+    assert as_markdown(nested) == "### 1. First\n\n- one\n\n### 2. Second\n"
+
+
+def test_json_has_no_nan_and_no_infinity():
+    found = json.loads(as_json(DOCUMENT, {"command": "x"}), parse_constant=pytest.fail)
+    assert found["delta"] is None
+    assert found["nested"] == [{"high": None}]
+    assert list(found)[:2] == ["schema_version", "command"]
+
+
+def test_csv_keeps_numbers_numbers_and_makes_text_harmless():
+    header, row = as_csv(DOCUMENT).splitlines()
+    assert header == "metric,delta,high,run,held,q"
+    assert row == "AP,-0.25,,'=1+1,true,"
+    assert as_csv(DOCUMENT, raw=True).splitlines()[1] == "AP,-0.25,,=1+1,true,"
+    assert as_csv(Document()) == ""
+
+
+def test_latex_keeps_sentences_as_comments():
+    lines = as_latex(DOCUMENT).splitlines()
+    assert lines[0] == "% dense is better than bm25 by 0.0500"
+    assert r"\bottomrule" in lines
+
+
+def test_trec_pads_the_measure_as_trec_eval_does():
+    assert as_trec(DOCUMENT) == "AP                    \tall\t0.2500\n"
+
+
+def test_a_file_is_replaced_and_keeps_its_mode(tmp_path):
+    path = tmp_path / "out.txt"
+    write_text(path, "old\n")
+    path.chmod(0o640)
+    write_text(path, "new\n")
+    assert path.read_text() == "new\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    write_text(path, "more\n", append=True)
+    assert path.read_text() == "new\nmore\n"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "out.txt"
+    write_text(path, "old\n")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_text(path, "new\n")
+    assert path.read_text() == "old\n"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_link_stays_a_link_and_a_device_is_written_to(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+    write_text(Path(os.devnull), "anything")
+
+
+def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
+    wanted = tmp_path / "demo"
+
+    def fail_halfway():
+        with new_folder(wanted) as folder:
+            (folder / "half").write_text("x")
+            assert not wanted.exists()
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
+    assert os.listdir(tmp_path) == []
+    with new_folder(wanted) as folder:
+        (folder / "whole").write_text("x")
+    assert os.listdir(wanted) == ["whole"]
+    with pytest.raises(FileExistsError, match="not an empty folder"), new_folder(wanted):
+        pass
+
+
+def test_a_measure_option_takes_words_up_to_an_option_or_a_file():
+    known = {"qrels", "a=b"}.__contains__
+    assert spread(["-m", "AP", "RR", "qrels", "P@1"], known) == ["-m", "AP", "-m", "RR", "qrels", "P@1"]
+    assert spread(["-m", "AP", "a=b"], known) == ["-m", "AP", "a=b"]
+    assert spread(["-m", "AP", "--", "RR"], known) == ["-m", "AP", "--", "RR"]
+    assert spread(["-m", "AP", "-q", "RR"], known) == ["-m", "AP", "-q", "RR"]
+    assert spread(["q", "-m"], known) == ["q", "-m"]
+
+
+@given(st.lists(st.sampled_from(["AP", "nDCG(gain=exp, max=2)@10", "P@1"]), min_size=1, max_size=5))
+def test_measures_may_be_written_in_one_word(names):
+    distinct = [name.replace(" ", "") for name in dict.fromkeys(names)]
+    for separator in (",", " ", " , "):
+        assert [name.replace(" ", "") for name in split_names([separator.join(names)])] == distinct
