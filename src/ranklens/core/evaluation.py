@@ -185,8 +185,8 @@ class Evaluations(Mapping[str, Evaluation]):
         return frames.to_frame(columns, library)
 
     def __str__(self) -> str:
-        runs, measures, queries = self.array.shape
-        return f"{runs} runs measured by {', '.join(self.measures)} ({measures}) on {queries} judged queries"
+        runs, _, queries = self.array.shape
+        return f"{runs} runs measured by {', '.join(self.measures)} on {queries} judged queries"
 
     def __repr__(self) -> str:
         return f"<Evaluations: {self}>"

@@ -13,13 +13,16 @@ _KEYS = {"dcg": "gain", "k": "cutoff", "recall": "cutoff", "relevance_level": "r
 
 def read_arguments(text: str, asked: str) -> dict[str, str]:
     """Split ``rel=2, p=0.8`` into names and values; `asked` is the whole measure, for the message."""
-    found = {}
+    found: dict[str, str] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         key, equals, value = part.partition("=")
         key, value = key.strip().lower(), value.strip().strip("'\"")
         if not equals or not key or not value:
             raise BadMeasureError(f"{asked}: {part!r} is not a parameter; write name=value, such as rel=2")
-        found[_KEYS.get(key, key)] = value
+        key = _KEYS.get(key, key)
+        if key in found:
+            raise BadMeasureError(f"{asked}: {key} is given twice; give it once")
+        found[key] = value
     return found
 
 
@@ -84,9 +87,10 @@ def _probability(key: str, value: Any, asked: str) -> float:
 
 
 def _gain(key: str, value: Any, asked: str) -> str:
-    if value not in _GAINS:
+    gain = _GAINS.get(str(value).lower())
+    if gain is None:
         raise BadMeasureError(f"{asked}: {key} must be linear or exp, got {value}")
-    return _GAINS[value]
+    return gain
 
 
 def _number(value: Any) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays import current_backend
 from ranklens.core import DataError, MetricResult, QueryIndex, UnknownNameError
 from ranklens.core.evaluation import Evaluation, Evaluations
 from ranklens.io import Qrels, Run, read_qrels, read_run
@@ -171,7 +172,7 @@ def _results(
     measures: tuple[Measure, ...],
     options: dict[str, Any],
 ) -> Evaluations:
-    values = measured_values(ranked, pool, measures)
+    values = measured_values(ranked, pool, measures, current_backend())
     in_run = np.stack([ranking.in_run for ranking in ranked])
     measured = in_run if options["missing"] == "skip" else np.ones_like(in_run)
     _check_finite(values, measured, names, measures, pool.query_ids)

@@ -1,4 +1,4 @@
-"""Compute measures of judged rankings on the current backend."""
+"""Compute measures of judged rankings, batch by batch."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, current_backend, to_host
+from ranklens.arrays import Backend, to_host
 from ranklens.metrics.definitions import BadMeasureError, Measure
 from ranklens.metrics.padding import Batch, padded_batches
 from ranklens.metrics.ranking import JudgedPool, JudgedRanking
 
 
 def measured_values(
-    rankings: Sequence[JudgedRanking], pool: JudgedPool, measures: Sequence[Measure]
+    rankings: Sequence[JudgedRanking], pool: JudgedPool, measures: Sequence[Measure], backend: Backend
 ) -> NDArray[np.float64]:
     """Compute every measure of every run on every judged query.
 
@@ -27,7 +27,6 @@ def measured_values(
     numpy.ndarray, shape (runs, measures, queries)
         A query that a run does not answer has the value of an empty list.
     """
-    backend = current_backend()
     values = np.zeros((len(rankings), len(measures), len(pool.query_ids)))
     with backend.precise():
         batches, results = [], []

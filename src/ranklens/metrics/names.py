@@ -15,11 +15,14 @@ from ranklens.metrics.functions import find_plugin, function_measure, plugin_nam
 
 MeasureLike = str | Measure | Callable[..., Any]
 
+# Name, cutoff and the arguments that the spelling implies.
+_Candidate = tuple[str, str | None, dict[str, Any]]
+
 _FORM = re.compile(
     r"(?P<base>[^@()]*?)\s*(?:\((?P<before>[^()]*)\))?\s*(?:@\s*(?P<cutoff>[^@()]*?))?\s*(?:\((?P<after>[^()]*)\))?"
 )
 _TREC_CUTOFF = re.compile(r"(?P<base>.*?)(?P<mark>[._])(?P<cutoff>\d+(?:\.\d+)?)")
-_RANX_LEVEL = re.compile(r"(?P<rest>.*)-l(?P<rel>\d+)")
+_RANX_LEVEL = re.compile(r"(?P<rest>.*)-[lL](?P<rel>\d+)")
 _SEVERAL = re.compile(r"(?P<base>.*[._@])(?P<cutoffs>[\d.]+(?:,[\d.]+)+)(?P<after>\(.*\))?")
 
 
@@ -108,17 +111,10 @@ def _parse_text(asked: str) -> Measure:
     form = _FORM.fullmatch(level["rest"] if level else asked)
     if form is None:
         raise _unknown(asked, asked.partition("@")[0].partition("(")[0])
-    base, cutoff = form["base"], form["cutoff"]
-    given: dict[str, Any] = {}
-    definition = _find(folded(base))
-    if definition is None and cutoff is None:
-        base, cutoff, given = _trec_spelling(base)
-        definition = _find(folded(base))
+    candidates = _candidates(form["base"], form["cutoff"])
+    definition, base, cutoff, given = _recognised(candidates, BY_SPELLING.get, find_plugin)
     if definition is None:
-        definition = find_plugin(folded(form["base"]))
-        if definition is None:
-            raise _unknown(asked, base)
-        base, cutoff, given = form["base"], form["cutoff"], {}
+        raise _unknown(asked, base)
     given |= IMPLIED_ARGUMENTS.get(folded(base), {}) | ({"rel": level["rel"]} if level else {})
     given |= read_arguments(f"{form['before'] or ''},{form['after'] or ''}", asked)
     cutoff = given.pop("cutoff", cutoff)
@@ -134,17 +130,26 @@ def _checked(definition: Definition, cutoff: str | None, given: dict[str, Any], 
     return Measure(definition, level, check_arguments(definition, given, asked))
 
 
-def _trec_spelling(base: str) -> tuple[str, str | None, dict[str, Any]]:
-    found = _TREC_CUTOFF.fullmatch(base)
+def _candidates(base: str, cutoff: str | None) -> list[_Candidate]:
+    """Return the ways to read a name: as it stands, and with a cutoff as in ``P_10`` or ``P.10``."""
+    whole: _Candidate = (base, cutoff, {})
+    found = _TREC_CUTOFF.fullmatch(base) if cutoff is None else None
     if found is None:
-        return base, None, {}
+        return [whole]
     if found["mark"] == "." and folded(found["base"]) == "rbp":
-        return found["base"], None, {"p": f"0.{found['cutoff']}"}
-    return found["base"], found["cutoff"], {}
+        return [whole, (found["base"], None, {"p": f"0.{found['cutoff']}"})]
+    return [whole, (found["base"], found["cutoff"], {})]
 
 
-def _find(spelling: str) -> Definition | None:
-    return BY_SPELLING.get(spelling)
+def _recognised(
+    candidates: list[_Candidate], *finders: Callable[[str], Definition | None]
+) -> tuple[Definition | None, str, str | None, dict[str, Any]]:
+    for find in finders:
+        for base, cutoff, given in candidates:
+            definition = find(folded(base))
+            if definition is not None:
+                return definition, base, cutoff, given
+    return None, *candidates[-1]
 
 
 def _expanded(item: MeasureLike) -> list[MeasureLike]:

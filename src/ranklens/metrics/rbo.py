@@ -50,9 +50,9 @@ class RBO(Presentable):
 def rbo(ranking_a: Ranking, ranking_b: Ranking, p: float = 0.9) -> RBO:
     """Compare two rankings of items, which may have different lengths and ties.
 
-    With A_d the agreement of the top d of both, RBO = (1 - p) Σ_d A_d p^(d - 1). Items tied at rank i all
-    count from depth i on, and A_d = 2 |S_d ∩ L_d| / (|S_d| + |L_d|). For a short ranking of s items and a
-    long one of l, RBO_ext lets the short one's unseen items agree at the rate A_s down to depth l, and
+    With A_d the agreement of the top d of both, ``RBO = (1 - p) Σ_d A_d p^(d - 1)``. Items tied at rank i
+    all count from depth i on, and ``A_d = 2 |S_d ∩ L_d| / (|S_d| + |L_d|)``. For a short ranking of s items
+    and a long one of l, RBO_ext lets the short one's unseen items agree at the rate A_s down to depth l, and
     everything agree below it at the rate reached there.
 
     Parameters
@@ -75,7 +75,7 @@ def rbo(ranking_a: Ranking, ranking_b: Ranking, p: float = 0.9) -> RBO:
     Examples
     --------
     >>> print(rbo(["x", "y", "z"], ["x", "z", "y"], p=0.5))
-    RBO 0.8750 (between 0.7976 and 0.9226, p 0.5)
+    RBO 0.8750 (between 0.8294 and 0.8750, p 0.5)
     >>> rbo({"x": 2.0, "y": 1.0, "z": 1.0}, ["x", ["y", "z"]]).ext
     1.0
     """
