@@ -56,7 +56,7 @@ def test_wins_ties_and_losses_count_every_query():
 
 
 def test_rounding_is_a_tie():
-    found = compare(result([0.3] * 19 + [0.0]), result([0.1 + 0.2] * 19 + [1.0]))
+    found = compare(result([0.3] * 19 + [0.5]), result([0.1 + 0.2] * 19 + [0.501]))
     assert (found.wins, found.ties, found.losses) == (1, 19, 0)
 
 

@@ -83,8 +83,10 @@ def spread(values: NDArray[np.float64], *, size: float = 0.0) -> float:
     return math.sqrt(math.fsum((centred * centred).tolist()) / (len(scaled) - 1)) * scale
 
 
-def effect_size(deltas: NDArray[np.float64]) -> float | None:
+def effect_size(deltas: NDArray[np.float64], *, size: float = 0.0) -> float | None:
     """Return mean / standard deviation (ddof 1); None without spread or with fewer than two values.
+
+    `size` is the largest of the values that were subtracted, as for `spread`.
 
     Examples
     --------
@@ -93,19 +95,22 @@ def effect_size(deltas: NDArray[np.float64]) -> float | None:
     """
     if len(deltas) < 2:
         return None
-    sd = spread(deltas / _scale(deltas))
-    return None if sd == 0.0 else mean(deltas / _scale(deltas)) / sd
+    scale = _scale(deltas)
+    sd = spread(deltas / scale, size=size / scale)
+    return None if sd == 0.0 else mean(deltas / scale) / sd
 
 
-def outcomes(deltas: NDArray[np.float64]) -> Outcomes:
-    """Count wins, ties and losses; a difference within rounding of the largest one is a tie.
+def outcomes(deltas: NDArray[np.float64], *, size: float = 0.0) -> Outcomes:
+    """Count wins, ties and losses; a difference that is rounding alone is a tie.
+
+    `size` is the largest of the values that were subtracted: their rounding is relative to it.
 
     Examples
     --------
     >>> outcomes(np.array([0.5, -0.25, 0.1 + 0.2 - 0.3]))
     Outcomes(wins=1, ties=1, losses=1)
     """
-    band = ROUNDING * float(abs(deltas).max()) if len(deltas) else 0.0
+    band = ROUNDING * max(size, float(abs(deltas).max())) if len(deltas) else 0.0
     wins = int(np.count_nonzero(deltas > band))
     losses = int(np.count_nonzero(deltas < -band))
     return Outcomes(wins, len(deltas) - wins - losses, losses)

@@ -62,6 +62,11 @@ class Pair:
             tuple(query for query in in_b if query not in in_a) if len(in_b) > len(queries) else (),
         )
 
+    @property
+    def size(self) -> float:
+        """The largest value in size: what the rounding of the differences is relative to."""
+        return float(max(abs(self.a).max(), abs(self.b).max())) if self.queries else 0.0
+
     def within(self, queries: Collection[QueryId]) -> Pair:
         """Return the pair on some queries only."""
         inside = [i for i, query in enumerate(self.queries) if query in queries]
@@ -106,14 +111,14 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         "log10_p": flips.log10_p,
         "method": flips.method,
         "n_permutations": flips.n_permutations,
-        "effect": effect_size(pair.deltas),
+        "effect": effect_size(pair.deltas, size=pair.size),
     }
     return ComparisonResult(**(describe(pair, options, segment) | statistics))
 
 
 def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:
     """Return the fields of a row without a test."""
-    counts = outcomes(pair.deltas)
+    counts = outcomes(pair.deltas, size=pair.size)
     paired = len(pair.queries) > 0
     return {
         "metric": pair.metric,
