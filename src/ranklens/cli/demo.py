@@ -118,7 +118,7 @@ def demo_document(
                 title="5. Look at the segments before you ship",
                 headline=segment_verdict(slices),
                 tables=comparison_tables([], slices),
-                notes=[words.on_segments(_last(evaluations))],
+                notes=words.on_segments(slices),
             ),
             Document(title="6. The same on your own files", notes=words.commands(folder, collection.seed)),
         ],

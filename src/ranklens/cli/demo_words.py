@@ -53,11 +53,14 @@ def in_words(rows: Sequence[ComparisonResult], visible: Visible) -> list[str]:
     return lines
 
 
-def on_segments(best: str) -> str:
-    """Say why segments matter."""
-    return (
-        f"the mean over all queries hides it: {best} is the best system, and fails the users of one language"
-    )
+def on_segments(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Say what the mean over all queries hides, if it hides a loss."""
+    return [
+        f"the mean over all queries hides it: {row.run_b} is better on the whole, and fails the users of "
+        f"{row.segment}"
+        for row in rows
+        if row.significant and (row.delta or 0.0) < 0.0
+    ]
 
 
 def commands(folder: Path | None, seed: int) -> list[str]:

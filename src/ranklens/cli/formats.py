@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -33,12 +34,7 @@ def as_text(document: Document, *, width: int | None = None, style: bool = False
     """
 
     def sentence(text: str) -> str:
-        shown = visible(text)
-        if width is None:
-            return shown
-        return textwrap.fill(
-            shown, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
+        return visible(text) if width is None else _wrapped(visible(text), width)
 
     def bold(text: str) -> str:
         return click.style(text, bold=True) if style else text
@@ -127,6 +123,13 @@ def _is_not_finite(value: Any) -> bool:
 
 def _table(table: Table, style: str) -> str:
     return render_table(table.header, table.rows, style, caption=table.caption)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break a sentence into lines, but not between a symbol and its number, as in ``p 0.03``."""
+    tied = re.sub(r"\b([pqn]) (?=\d)", "\\1\N{NO-BREAK SPACE}", text)
+    lines = textwrap.fill(tied, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _fitted(table: Table, width: int | None) -> str:

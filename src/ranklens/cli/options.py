@@ -165,11 +165,11 @@ def delivery(options: Mapping[str, Any]) -> Delivery:
 
 
 def choose_backend(name: str | None) -> str:
-    """Choose the backend for the process and return its name."""
+    """Choose the backend until the command ends, and return its name."""
     from ranklens.arrays import current_backend, use_backend
 
     if name is not None:
-        use_backend(name)
+        click.get_current_context().with_resource(use_backend(name))
     return current_backend().name
 
 

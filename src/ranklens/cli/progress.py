@@ -1,13 +1,17 @@
-"""A progress bar on standard error, on a terminal only."""
+"""A progress bar on standard error, on a terminal only, for work that takes a while."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
 
+PATIENCE_S = 0.5
+"""Work that is done sooner shows no bar."""
 Progress = Callable[[int, int], None]
 
 
@@ -17,13 +21,15 @@ def bar(label: str, *, quiet: bool) -> Iterator[Progress | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    start = time.monotonic()
     with contextlib.ExitStack() as stack:
-        shown: list[click._termui_impl.ProgressBar[int]] = []
+        shown: list[Any] = []
 
         def move(done: int, total: int) -> None:
-            if not shown:
+            if not shown and done < total and time.monotonic() - start >= PATIENCE_S:
                 new = click.progressbar(length=total, label=label, file=sys.stderr, show_pos=True)
                 shown.append(stack.enter_context(new))
-            shown[0].update(done - shown[0].pos)
+            if shown:
+                shown[0].update(done - shown[0].pos)
 
         yield move

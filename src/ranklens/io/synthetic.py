@@ -184,7 +184,7 @@ def _bell(seed: int, columns: range) -> Floats:
     """Return nearly normal values (mean 0, sd 1): the sum of the four 16-bit quarters of each word."""
     drawn = words(seed, 0, N_QUERIES, columns, Purpose.SYNTHETIC).T
     quarters = [(drawn >> np.uint64(shift)) & np.uint64(0xFFFF) for shift in (0, 16, 32, 48)]
-    total = np.sum(np.stack(quarters), axis=0).astype(np.float64)
+    total: Floats = np.sum(np.stack(quarters), axis=0).astype(np.float64)
     return (total - 131070.0) / 37837.0
 
 
