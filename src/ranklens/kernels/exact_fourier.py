@@ -103,33 +103,29 @@ def tilted_products(values: Array, tanhs: Array, nodes: Array, multiplicities: A
     return xp.exp(xp.sum(multiplicities[..., None, :] * xp.log(factors), axis=-1))
 
 
-def tilted_tail(products: Array, nodes: Array, threshold: Array, tilt: Array, step: float) -> Array:
-    """Return the tilted integral of a continuous law: P(T ≥ threshold) / exp(K(t) - t·threshold).
+def tilted_tail(
+    products: Array, nodes: Array, threshold: Array, tilt: Array, step: float, half_step: float
+) -> Array:
+    """Return the tilted integral: P(T ≥ threshold) / exp(K(t) - t·threshold).
 
     Parameters
     ----------
     products, nodes : arrays, shape (..., k)
         `tilted_products` at the odd multiples of half the step.
     threshold, tilt : arrays of float, shape (..., 1)
+        On a lattice the threshold is an atom of T.
     step : float
         The distance of the nodes.
+    half_step : float
+        Half the distance h of the atoms of a lattice, where 2h/(1 - exp(-2h(t + iy))) sums over the atoms as
+        1/(t + iy) integrates over a continuous law; 0 for the latter.
 
     Returns
     -------
     array of float, shape (..., 1)
     """
     xp = namespace(products)
-    terms = xp.exp(-1j * (nodes * threshold)) * products / (tilt + 1j * nodes)
-    return step / math.pi * xp.sum(xp.real(terms), axis=-1, keepdims=True)
-
-
-def tilted_lattice_tail(products: Array, nodes: Array, threshold: Array, tilt: Array, step: float) -> Array:
-    """Return the same as `tilted_tail` where T lies on every second integer; the nodes cover 0 … π/2.
-
-    With them the sum over the atoms at and above the threshold is exact: 2/(1 - exp(-2(t + iy))) takes the
-    place of 1/(t + iy).
-    """
-    xp = namespace(products)
-    fading = 1.0 - xp.exp(-2.0 * (tilt + 1j * nodes))
-    terms = 2.0 * xp.exp(-1j * (nodes * threshold)) * products / fading
-    return step / math.pi * xp.sum(xp.real(terms), axis=-1, keepdims=True)
+    rate = tilt + 1j * nodes
+    kernel = 2.0 * half_step / (1.0 - xp.exp(-2.0 * half_step * rate)) if half_step else 1.0 / rate
+    terms = xp.real(xp.exp(-1j * (nodes * threshold)) * products * kernel)
+    return step / math.pi * xp.sum(terms, axis=-1, keepdims=True)

@@ -32,8 +32,8 @@ def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
     """Invert ∏ cos(y a_j) against a square wave that changes sign at the threshold, and again beyond T.
 
     The absolute error is near 1e-15 on a lattice, where the sum is finite. Elsewhere the nodes stop, and the
-    largest modulus that was seen beyond them is reported as the error: repeated values can bring the modulus
-    back after it looked dead.
+    largest modulus that was seen beyond them is reported as the error, ten times that for repeated values:
+    they can bring the modulus back after it looked dead.
 
     Parameters
     ----------
@@ -42,35 +42,30 @@ def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
     backend : Backend
         Where the products are computed.
     """
-    half_period = _lattice_half_period(tail)
-    spectrum = spectrum_of(tail, whole_lattice=half_period > 0)
-    beyond = 0.0
-    if spectrum.whole_lattice:
-        n_nodes, step = half_period // 4, 2.0 * math.pi / half_period
-    else:
-        step = 2.0 * math.pi / (spectrum.threshold + _REACH)
+    spectrum = spectrum_of(tail)
+    half_period, n_nodes, beyond = spectrum.threshold + _REACH, 0, 0.0
+    if spectrum.half_step:
+        # The wave's half period is a multiple of four steps, so that the lattice's nodes fold onto a quarter.
+        steps = even_at_least(half_period / spectrum.half_step, 4)
+        half_period, n_nodes = steps * spectrum.half_step, steps // 4
+    step = 2.0 * math.pi / half_period
+    if not n_nodes or n_nodes * spectrum.values.shape[0] > MOST_CELLS:
         n_nodes, left = choose_nodes(spectrum, step, np.zeros_like(spectrum.values))
-        beyond = float(left.max()) + (0.0 if tail.sums.lattice else 2.0 ** (1 - tail.n))
+        beyond = spectrum.caution * float(left.max()) + (0.0 if spectrum.half_step else 2.0 ** (1 - tail.n))
     both_sides = min(max(_outside(spectrum, n_nodes, step, backend), 0.0), 1.0)
-    rounding = 2.0 * EPS * (tail.n + 8)
+    rounding = 4.0 * EPS * (tail.n + 8)
     return Mass(0.5 * both_sides, 0, 0.5 * (beyond + rounding), STEP)
 
 
-def _lattice_half_period(tail: FlipTail) -> int:
-    """Return the wave's half period on the lattice, or 0 without one or when its finite sum is too long."""
-    if not tail.sums.lattice:
-        return 0
-    half_period = even_at_least(abs(tail.sums.observed) + 1 + _REACH * tail.spread, 4)
-    return half_period if half_period // 4 * tail.groups[0].shape[0] <= MOST_CELLS else 0
-
-
 def _outside(spectrum: Spectrum, n_nodes: int, step: float, backend: Backend) -> float:
-    """Return P(|T| > threshold)."""
+    """Return P(|T| ≥ threshold)."""
     ship = backend.asarray
     nodes = half_odd_nodes(n_nodes, step)
     # The Fourier series of the wave: over all frequencies, or folded onto those that a lattice tells apart.
-    weights = 2.0 * step / math.pi / (np.sin(nodes) if spectrum.whole_lattice else nodes)
-    threshold = ship(np.array([spectrum.threshold]))
+    half_step = spectrum.half_step
+    kernel = half_step / np.sin(half_step * nodes) if half_step else 1.0 / nodes
+    weights = 2.0 * step / math.pi * kernel
+    threshold = ship(np.array([spectrum.threshold - half_step]))
     products = _products(spectrum, nodes, step, backend)
     (outside,) = to_host(square_wave_tail(products, ship(nodes), ship(weights), threshold))
     return float(outside[0])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ranklens.arrays import Backend
 from ranklens.stats.exact_counting import lattice_convolution, meet_in_the_middle, subset_count
 from ranklens.stats.exact_fourier import plain_inversion
@@ -73,10 +75,8 @@ def _meeting_seconds(tail: FlipTail) -> float:
 def _list_bits(tail: FlipTail) -> float:
     """Estimate the binary logarithm of how many sums of one half fit, as if they followed a normal law."""
     values, multiplicities = tail.groups
-    most = tail.limit // values.clip(min=1)
-    bits = 0.5 * sum(
-        math.log2(1 + min(m, k)) for m, k in zip(multiplicities.tolist(), most.tolist(), strict=True)
-    )
+    choices = 1.0 + np.minimum(multiplicities, tail.limit // np.maximum(values, 1))
+    bits = 0.5 * float(np.sum(np.log2(choices)))
     distance = (0.25 * tail.total - tail.limit) / (tail.spread / math.sqrt(8.0))
     if distance <= 0.0:
         return bits

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.kernels.exact_fourier import tilted_products
 from ranklens.stats.exact_tail import FlipTail
 
 Floats = NDArray[np.float64]
@@ -19,21 +18,24 @@ Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 
 MOST_CELLS = 1 << 22
-"""Nodes times distinct values of a lattice up to which its finite sum is taken whole."""
+"""Nodes times distinct values of a lattice up to which all its nodes are taken, and the sum is exact."""
 
 FEW_VALUES = 96
 """So many values are few enough for a thousand nodes, and many enough to bound a product of more."""
 
 _CELLS_AT_ONCE = 1 << 16
 _NEGLIGIBLE = 1e-14
-_SCANNED_FEW, _SCANNED_MANY = 2048, 512
+_TINY = 1e-300
+_CAUTION = 10.0
+_SCANNED_CELLS, _FEWEST_SCANNED, _MOST_SCANNED = 1 << 17, 2048, 16384
+_SCANNED_MANY = 512
 _LEAST_SINE = 0.5 * math.sin(1.0) ** 2
 """sin²(x)/2 is at least this times x² up to x = 1."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The magnitudes of a tail in the unit of the nodes.
+    """The magnitudes of a tail in standard deviations of T, as the nodes take them.
 
     Attributes
     ----------
@@ -42,19 +44,23 @@ class Spectrum:
     multiplicities : numpy.ndarray of float64, shape (k,), or None
         None when every value stands for itself.
     threshold : float
-        Where the tail begins: between two atoms of T on a lattice.
+        Where the tail begins: the smallest of its sums.
     room : float
         How far the threshold lies below the largest sum.
-    whole_lattice : bool
-        Whether the unit is the lattice's own, so that the atoms of T are every second integer and a finite
-        sum is exact. Otherwise it is the standard deviation of T.
+    half_step : float
+        Half the distance of the atoms of T on a lattice, else 0.
     """
 
     values: Floats
     multiplicities: Floats | None
     threshold: float
     room: float
-    whole_lattice: bool
+    half_step: float
+
+    @property
+    def caution(self) -> float:
+        """What the largest modulus seen is multiplied by to bound those not seen."""
+        return 1.0 if self.multiplicities is None else _CAUTION
 
     def weighted(self, per_value: Floats) -> Floats:
         """Multiply by the multiplicities."""
@@ -72,19 +78,19 @@ class Spectrum:
         return backend.xp.concat([evaluate(*columns, ship(nodes[i : i + rows]), counted) for i in starts])
 
 
-def spectrum_of(tail: FlipTail, *, whole_lattice: bool) -> Spectrum:
-    """Rescale a tail for inversion on the lattice's own nodes, or in standard deviations."""
+def spectrum_of(tail: FlipTail) -> Spectrum:
+    """Rescale a tail for inversion."""
     values, counts = tail.groups
-    unit = 1.0 if whole_lattice else tail.spread
-    gap = 1 if tail.sums.lattice else 0
-    begin = abs(tail.sums.observed) + (gap if tail.strict else -gap)
+    unit = tail.spread
+    half_step = 1 if tail.sums.lattice else 0
+    begin = abs(tail.sums.observed) + (2 * half_step if tail.strict else 0)
     repeated = 2 * values.shape[0] <= tail.n
     return Spectrum(
         (values if repeated else tail.sums.magnitudes) / unit,
         counts.astype(np.float64) if repeated else None,
         begin / unit,
         (tail.total - begin) / unit,
-        whole_lattice,
+        half_step / unit,
     )
 
 
@@ -96,8 +102,8 @@ def half_odd_nodes(n: int, step: float) -> Floats:
 def choose_nodes(spectrum: Spectrum, step: float, tanhs: Floats) -> tuple[int, Floats]:
     """Find how many nodes carry weight, and what the modulus may still be at those scanned beyond them.
 
-    `tanhs` are those of the tilt, zeros without one. Few values are evaluated on a thousand nodes, whatever
-    their modulus; many on those nodes only at which it is not negligible.
+    `tanhs` are those of the tilt, zeros without one. Few values are evaluated on thousands of nodes, whatever
+    their modulus, the more the fewer they are; many on those nodes only at which it is not negligible.
 
     Returns
     -------
@@ -105,11 +111,15 @@ def choose_nodes(spectrum: Spectrum, step: float, tanhs: Floats) -> tuple[int, F
     beyond : numpy.ndarray
         A bound of the modulus at each of the scanned nodes past them.
     """
-    few = spectrum.values.shape[0] <= FEW_VALUES
-    nodes = half_odd_nodes(_SCANNED_FEW if few else _SCANNED_MANY, step)
+    n_values = spectrum.values.shape[0]
+    few = n_values <= FEW_VALUES
+    n_scanned = min(max(_SCANNED_CELLS // n_values, _FEWEST_SCANNED), _MOST_SCANNED) if few else _SCANNED_MANY
+    nodes = half_odd_nodes(n_scanned, step)
     bound = np.minimum(_witnessed(spectrum, tanhs, nodes), _gaussian(spectrum, tanhs, nodes))
+    if few:
+        return n_scanned // 2, bound[n_scanned // 2 :]
     alive = int(np.flatnonzero(bound > _NEGLIGIBLE).max(initial=0)) + 2
-    n_nodes = _SCANNED_FEW // 2 if few else min(alive, _SCANNED_MANY - 1)
+    n_nodes = min(alive, n_scanned - 1)
     return n_nodes, bound[n_nodes:]
 
 
@@ -119,12 +129,13 @@ def even_at_least(minimum: float, divisor: int) -> int:
 
 
 def _witnessed(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:
-    """Bound the modulus by some of the factors, each of which is at most 1."""
+    """Bound the modulus by some of its factors √(1 - sin²(ya)/cosh²(ta)), each of which is at most 1."""
     n_values = spectrum.values.shape[0]
     chosen = np.linspace(0, n_values - 1, min(n_values, FEW_VALUES)).astype(np.int64)
-    counts = None if spectrum.multiplicities is None else spectrum.multiplicities[chosen]
-    products: NDArray[np.complex128] = tilted_products(spectrum.values[chosen], tanhs[chosen], nodes, counts)
-    return np.abs(products)
+    sines = np.sin(nodes[:, None] * spectrum.values[chosen])
+    squares = np.maximum(1.0 - (1.0 - tanhs[chosen] ** 2) * sines * sines, _TINY)
+    logs: Floats = np.log(squares) @ spectrum.weighted(np.ones(n_values))[chosen]
+    return np.exp(0.5 * logs)
 
 
 def _gaussian(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.lattice import lattice_of
+from ranklens.stats.exact_steps import commensurable_multiples, known_multiples
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -18,6 +18,7 @@ TIE_BAND = 8
 """Sums tie when they differ by at most 8 · eps · Σ|d|."""
 
 _FIXED_POINT_BITS = 61
+_MANY = 24
 
 
 @dataclass(frozen=True)
@@ -112,31 +113,17 @@ def signed_sums(deltas: NDArray[np.float64], eps: float) -> SignedSums:
         The rounding unit of the type in which they were computed.
     """
     nonzero = deltas[deltas != 0.0]
-    unit = int(np.frexp(np.max(np.abs(nonzero)))[1])
-    scaled = np.ldexp(nonzero, -unit)
-    integers = _lattice_integers(nonzero, scaled, eps)
-    if integers is not None:
-        kept = integers[integers != 0]
+    multiples = known_multiples(nonzero, eps)
+    if multiples is None and len(nonzero) >= _MANY:
+        multiples = commensurable_multiples(nonzero, eps)
+    if multiples is not None:
+        kept = multiples[multiples != 0]
         kept //= np.gcd.reduce(kept)
         return SignedSums(np.sort(np.abs(kept)), int(kept.sum()), 0, True)
+    scaled = np.ldexp(nonzero, -int(np.frexp(np.max(np.abs(nonzero)))[1]))
     magnitudes = np.sort(np.abs(scaled))
     bits = _FIXED_POINT_BITS - math.frexp(float(magnitudes.sum()))[1]
     fixed = np.rint(np.ldexp(scaled, bits)).astype(np.int64)
     ordered = np.sort(np.abs(fixed))
     band = math.ceil(TIE_BAND * eps * float(ordered.sum()))
     return SignedSums(ordered, int(fixed.sum()), band, False)
-
-
-def _lattice_integers(
-    nonzero: NDArray[np.float64], scaled: NDArray[np.float64], eps: float
-) -> NDArray[np.int64] | None:
-    if eps > np.finfo(np.float64).eps:
-        # Narrower types know six decimals; float64 tells a lattice from its neighbourhood only after that.
-        nonzero, scaled = np.round(nonzero, 6), np.round(scaled, 6)
-    # Once as given, once with the largest in [512, 1024), so that a common factor of 2^k hides no lattice.
-    for values in (nonzero, scaled * 1024.0):
-        # A few values, the largest among them, rule most samples out.
-        some = np.append(values[:: 1 + values.shape[0] // 32], values[np.argmax(np.abs(values))])
-        if lattice_of(some) is not None and (found := lattice_of(values)) is not None:
-            return found.integers
-    return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranklens.arrays import Backend, to_host
-from ranklens.kernels.exact_fourier import tilted_lattice_tail, tilted_products, tilted_tail
+from ranklens.kernels.exact_fourier import tilted_products, tilted_tail
 from ranklens.stats.exact_spectrum import (
     EPS,
     MOST_CELLS,
@@ -79,7 +79,7 @@ def tilt_of(spectrum: Spectrum) -> Tilt:
 
 def log_tail_estimate(tail: FlipTail) -> float:
     """Estimate the natural logarithm of the tail by its saddlepoint, to a few percent of the tail."""
-    tilt = tilt_of(spectrum_of(tail, whole_lattice=False))
+    tilt = tilt_of(spectrum_of(tail))
     width = max(tilt.rate * tilt.spread, 0.4)
     return tilt.log_scale - tail.n * math.log(2.0) - math.log(width * math.sqrt(2.0 * math.pi))
 
@@ -88,22 +88,26 @@ def tilted_inversion(tail: FlipTail, backend: Backend) -> Mass:
     """Invert the tilted characteristic function, whose factors never exceed 1 in modulus.
 
     ``P(T ≥ s) = exp(K(t) - t s)/π · ∫ Re{exp(-iys) ∏ [cos(y a) + i tanh(t a) sin(y a)] / (t + iy)} dy`` over
-    the positive y, by the midpoint rule. The reported error is the sum of the moduli beyond the last node.
+    the positive y, by the midpoint rule. The reported error is the sum of the moduli
+    that were seen beyond the last node, or half of the largest where that is more.
     """
-    tilt, spectrum, half_period = _scales(tail)
-    beyond = 0.0
-    if spectrum.whole_lattice:
-        n_nodes, step = half_period // 2, math.pi / half_period
-    else:
-        step = 2.0 * math.pi / tilt.period
+    spectrum = spectrum_of(tail)
+    tilt = tilt_of(spectrum)
+    period, n_nodes, beyond = tilt.period, 0, 0.0
+    if spectrum.half_step:
+        steps = even_at_least(period / (2.0 * spectrum.half_step), 2)
+        period, n_nodes = steps * 2.0 * spectrum.half_step, steps // 2
+    step = 2.0 * math.pi / period
+    if not n_nodes or n_nodes * spectrum.values.shape[0] > MOST_CELLS:
         n_nodes, left = choose_nodes(spectrum, step, tilt.tanhs)
         far = half_odd_nodes(n_nodes + left.shape[0], step)[n_nodes:]
-        beyond = step / math.pi * float(np.sum(left / np.hypot(tilt.rate, far)))
+        seen = step / math.pi * float(np.sum(left / np.hypot(tilt.rate, far)))
+        beyond = spectrum.caution * max(seen, 0.5 * float(left.max()))
     inverted = max(_invert(spectrum, tilt, n_nodes, step, backend), EPS * beyond)
     doublings = math.floor(tilt.log_scale / math.log(2.0))
     scale = math.exp(tilt.log_scale - doublings * math.log(2.0))
-    atom = 0.0 if tail.sums.lattice else math.ldexp(1.0, -min(doublings, 1000))
-    rounding = EPS * (4.0 * tail.n + abs(tilt.log_scale) + 16.0) * inverted
+    atom = 0.0 if spectrum.half_step else math.ldexp(1.0, -min(doublings, 1000))
+    rounding = EPS * (32.0 * tail.n + abs(tilt.log_scale) + 64.0) * inverted
     return Mass(scale * inverted, tail.n - doublings, scale * (beyond + rounding) + atom, STEP)
 
 
@@ -114,22 +118,10 @@ def _tilt_at(spectrum: Spectrum, rate: float) -> Tilt:
     return Tilt(rate, math.sqrt(variance), log_scale, np.tanh(angles))
 
 
-def _scales(tail: FlipTail) -> tuple[Tilt, Spectrum, int]:
-    if tail.sums.lattice:
-        spectrum = spectrum_of(tail, whole_lattice=True)
-        tilt = tilt_of(spectrum)
-        half_period = even_at_least(0.5 * tilt.period + 1.0, 2)
-        if half_period // 2 * spectrum.values.shape[0] <= MOST_CELLS:
-            return tilt, spectrum, half_period
-    spectrum = spectrum_of(tail, whole_lattice=False)
-    return tilt_of(spectrum), spectrum, 0
-
-
 def _invert(spectrum: Spectrum, tilt: Tilt, n_nodes: int, step: float, backend: Backend) -> float:
     ship = backend.asarray
     nodes = half_odd_nodes(n_nodes, step)
     products = spectrum.on_nodes(backend, tilted_products, nodes, tilt.tanhs)
-    integrate = tilted_lattice_tail if spectrum.whole_lattice else tilted_tail
     point, rate = ship(np.array([spectrum.threshold])), ship(np.array([tilt.rate]))
-    (inverted,) = to_host(integrate(products, ship(nodes), point, rate, step))
+    (inverted,) = to_host(tilted_tail(products, ship(nodes), point, rate, step, spectrum.half_step))
     return float(inverted[0])
