@@ -1,16 +1,17 @@
 """Text in CSV that a spreadsheet must not run as a formula.
 
-A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return is a formula to a spreadsheet. Such a
-text is written with an apostrophe in front, which spreadsheets show as plain text. A text that begins with
-apostrophes and then one of these characters gets one more, so that reading back is exact.
+A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return is a formula to a spreadsheet.
+Such a text is written with an apostrophe in front, which spreadsheets show as plain text. A text that begins
+with apostrophes and then one of these characters gets one more, so that reading back is exact.
 """
 
 from __future__ import annotations
 
 import re
 
+NEUTRALISED = r"^'+[=+\-@\t\r]"
 _RISKY = re.compile(r"'*[=+\-@\t\r]")
-_NEUTRALISED = re.compile(r"'+[=+\-@\t\r]")
+_NEUTRALISED = re.compile(NEUTRALISED)
 
 
 def neutralise(text: str) -> str:

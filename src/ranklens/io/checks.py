@@ -13,8 +13,9 @@ from ranklens.io.pairs import Extract, PairTable, pair_keys
 def without_repeats(extract: Extract, layout: Layout, faults: Faults) -> PairTable:
     """Return the table with each (query, document) once.
 
-    A document that a run lists twice for a query, and a pair with two different grades, are faults; where faults
-    are skipped, the higher score and the first grade stay. An identical judgement is dropped with a note.
+    A document that a run lists twice for a query, and a pair with two different grades, are faults; where
+    faults are skipped, the higher score and the first grade stay. An identical judgement is dropped with a
+    note.
     """
     pairs = extract.pairs
     first, again = repeats(pairs)
@@ -58,15 +59,14 @@ def repeats(pairs: PairTable) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return both[:, 0], both[:, 1]
 
 
-def _lower_scores(
-    pairs: PairTable, first: NDArray[np.intp], again: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def _lower_scores(pairs: PairTable, first: NDArray[np.intp], again: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return, of the rows of each repeated pair, all but the first one with the highest score."""
     rows = np.concatenate((np.unique(first), again))
     pair = np.concatenate((np.unique(first), first))
     order = np.lexsort((rows, -pairs.values[rows], pair))
     rows, pair = rows[order], pair[order]
-    return rows[1:][pair[1:] == pair[:-1]]
+    lower: NDArray[np.intp] = rows[1:][pair[1:] == pair[:-1]]
+    return lower
 
 
 def _report(

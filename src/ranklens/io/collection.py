@@ -72,11 +72,13 @@ class PairCollection:
         return query in self._codes
 
     def __getitem__(self, query: str) -> dict[str, float]:
-        """Return the documents of one query with their numbers, highest first, ties by document id descending."""
+        """Return the documents of one query with their numbers, in ranking order."""
         code = self._codes[query]
         bounds = self._bounds
         rows = self._order[bounds[code] : bounds[code + 1]]
-        return dict(zip(self.pairs.documents.take(rows).texts(), self.pairs.values[rows].tolist(), strict=True))
+        return dict(
+            zip(self.pairs.documents.take(rows).texts(), self.pairs.values[rows].tolist(), strict=True)
+        )
 
     def keys(self) -> tuple[str, ...]:
         """Return the queries, sorted by text."""
@@ -104,7 +106,7 @@ class PairCollection:
         }
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Return a frame with the columns query, document and score (or grade); see `ranklens.core.frames`."""
+        """Return a frame (see `ranklens.core.frames`) of query, document and score (or grade)."""
         return frames.to_frame(self.to_columns(), library)
 
     @cached_property
@@ -116,7 +118,7 @@ class PairCollection:
         return polars.DataFrame(self.to_columns(), schema=schema)
 
     def write(self, path: str | os.PathLike[str], *, neutralise: bool = True) -> None:
-        """Write TREC text, CSV, TSV, JSONL or Parquet, as the suffix of `path` says (see `ranklens.io.writing`)."""
+        """Write TREC text, CSV, TSV, JSONL or Parquet, as the suffix says (see `ranklens.io.writing`)."""
         from ranklens.io.writing import write_pairs
 
         write_pairs(self, path, neutralise=neutralise)

@@ -1,9 +1,9 @@
 """Decimal numbers in a byte buffer, read many at a time and rounded exactly as Python's ``float`` does.
 
-Eight digits become a number in three multiplications on a 64-bit word [1]_. With a mantissa M below 10^19 and f
-fraction digits the value is M / 10^f, whose divisor is an exact double up to f = 22 [2]_. Where M needs more than
-53 bits, the quotient is corrected by its remainder (Dekker's exact product); the few results that still lie too
-close to a rounding boundary, and every other spelling (exponents, ``inf``), go to ``float``.
+Eight digits become a number in three multiplications on a 64-bit word [1]_. With a mantissa M below 10^19 and
+f fraction digits the value is M / 10^f, whose divisor is an exact double up to f = 22 [2]_. Where M needs
+more than 53 bits, the quotient is corrected by its remainder (Dekker's exact product); the few results that
+still lie too close to a rounding boundary, and every other spelling (exponents, ``inf``), go to ``float``.
 
 .. [1] D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (2021).
 .. [2] W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990.
@@ -21,14 +21,17 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
-_ZEROS = 0x3030303030303030
-_DOTS = 0x2E2E2E2E2E2E2E2E
-_ONES = 0x0101010101010101
-_HIGH_BITS = 0x8080808080808080
+_ZEROS = np.uint64(0x3030303030303030)
+_DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
+_ONES = np.uint64(0x0101010101010101)
+_HIGH_BITS = np.uint64(0x8080808080808080)
 _LAST = np.array([((1 << (8 * n)) - 1) << (64 - 8 * n) for n in range(9)], dtype=np.uint64)
-_POWERS = 10.0 ** np.arange(23)
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])
 _INTEGER_POWERS = np.array([10**k for k in range(20)], dtype=np.uint64)
 _MOST_DIGITS = 19
+_CARRY = np.uint64(0x7676767676767676)
+_ONE = np.uint64(1)
+_PAIRS = np.uint64(0x000000FF000000FF)
 _SPLITTER = 134217729.0  # 2**27 + 1
 
 
@@ -99,7 +102,7 @@ def _dot_in_word(array: Bytes, begin: Ints, length: Ints) -> tuple[Ints, NDArray
     dots = words_at(array, begin) ^ _DOTS
     hit = (dots - _ONES) & ~dots & _HIGH_BITS
     found = hit != 0
-    bits_below = np.bitwise_count((hit & (~hit + 1)) - 1)
+    bits_below = np.bitwise_count((hit & (~hit + _ONE)) - _ONE)
     return np.minimum(np.where(found, bits_below >> 3, length), length), found
 
 
@@ -115,14 +118,17 @@ def _digits(array: Bytes, stop: Ints, count: Ints) -> tuple[Words, NDArray[np.bo
 
 
 def _eight_digits(array: Bytes, stop: Ints, count: Ints) -> tuple[Words, NDArray[np.bool_]]:
-    keep = _LAST[count]
-    word = (words_at(array, stop - 8) & keep) | (~keep & _ZEROS)
+    keep: Words = _LAST[count]
+    word: Words = (words_at(array, stop - 8) & keep) | (~keep & _ZEROS)
     word -= _ZEROS
-    ok = ((word + 0x7676767676767676) | word) & _HIGH_BITS == 0
-    word = word * 10 + (word >> 8)
-    pairs = 0x000000FF000000FF
-    word = (word & pairs) * 0x000F424000000064 + ((word >> 16) & pairs) * 0x0000271000000001
-    return word >> 32, ok
+    ok: NDArray[np.bool_] = ((word + _CARRY) | word) & _HIGH_BITS == 0
+    word += (word << np.uint64(3)) + word + (word >> np.uint64(8))
+    low, high = word & _PAIRS, (word >> np.uint64(16)) & _PAIRS
+    low *= np.uint64(0x000F424000000064)
+    high *= np.uint64(0x0000271000000001)
+    low += high
+    low >>= np.uint64(32)
+    return low, ok
 
 
 def _quotient(mantissa: Words, fraction: Ints) -> Floats:
@@ -145,7 +151,8 @@ def _corrected(high: Floats, low: Floats, divisor: Floats, quotient: Floats) -> 
     correction = (((high - product) - error) + low) / divisor
     slack = 2.0**-48
     value = quotient + correction * (1 + slack)
-    return np.where(value == quotient + correction * (1 - slack), value, np.nan)
+    value[value != quotient + correction * (1 - slack)] = np.nan
+    return value
 
 
 def _halves(value: Floats) -> tuple[Floats, Floats]:

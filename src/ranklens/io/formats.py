@@ -2,17 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from typing import Any
 
-from ranklens.io.faults import Faults
+from ranklens.io.columns import ColumnMap, checked_map, knows_header
+from ranklens.io.faults import Fault, Faults
 from ranklens.io.layout import Layout
 from ranklens.io.pairs import Extract
+from ranklens.io.sources import suffix_of
 from ranklens.io.text import Text
 from ranklens.io.trec import read_trec
 
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_SEPARATORS = ("\t", ",", ";")
+_SAMPLE = 1 << 16
 
-def read_text(
-    text: Text, file: str, layout: Layout, columns: Mapping[str, str | int] | None, faults: Faults
-) -> Extract:
-    """Find the format and read it."""
-    return read_trec(text, layout, None, faults)
+
+def read_text(text: Text, file: str, layout: Layout, columns: ColumnMap | None, faults: Faults) -> Extract:
+    """Find the format of the content and read it."""
+    head = bytes(text.content()[:8])
+    suffix = suffix_of(file)
+    if is_columnar(text):
+        from ranklens.io.tables import read_frame
+
+        return read_frame(read_columnar(text, faults), layout, columns, faults)
+    if head.startswith(_UTF16):
+        raise faults.error(Fault("the file is UTF-16; convert it to UTF-8"))
+    if suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
+        raise faults.error(Fault(f"the file is called {suffix} and does not begin like one"))
+    line = first_line(text)
+    if suffix in (".jsonl", ".ndjson", ".json") or line.startswith(("{", "[{")):
+        from ranklens.io.jsonlines import read_json, read_jsonl
+
+        lines_only = suffix in (".jsonl", ".ndjson")
+        return (read_jsonl if lines_only else read_json)(text, layout, columns, faults)
+    given = checked_map(columns, layout)
+    separator, header = _separation(text, line, suffix, layout, given)
+    if separator is not None:
+        from ranklens.io.delimited import read_delimited
+
+        return read_delimited(text, separator, header, layout, columns, faults)
+    return read_trec(text, layout, _positions(layout, given), faults)
+
+
+def is_columnar(text: Text) -> bool:
+    """Tell whether the content begins like Parquet or Arrow."""
+    return bytes(text.content()[:8]).startswith((_PARQUET, _ARROW_FILE, _ARROW_STREAM))
+
+
+def read_columnar(text: Text, faults: Faults) -> Any:
+    """Read Parquet, a Feather (Arrow) file or an Arrow stream into a polars frame."""
+    import polars as pl
+
+    content = io.BytesIO(text.content())
+    head = bytes(text.content()[:8])
+    try:
+        if head.startswith(_PARQUET):
+            return pl.read_parquet(content)
+        if head.startswith(_ARROW_FILE):
+            return pl.read_ipc(content)
+        return pl.read_ipc_stream(content)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise faults.error(Fault(f"the columns cannot be read ({reason})")) from error
+
+
+def first_line(text: Text) -> str:
+    """Return the first line that is neither blank nor a comment; empty where there is none."""
+    for first, last in text.blocks(_SAMPLE):
+        for line in text[first:last].decode("utf-8", "replace").splitlines():
+            if line.strip() and not line.startswith("#"):
+                return line
+    return ""
+
+
+def fields_of(line: str, separator: str) -> list[str]:
+    """Cut one line at the separator, quotes respected; as it is where the quotes go on in the next line."""
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except (csv.Error, StopIteration):
+        return line.split(separator)
+
+
+def _separation(
+    text: Text, line: str, suffix: str, layout: Layout, given: dict[str, str | int]
+) -> tuple[str | None, bool]:
+    """Return the separator and whether there is a header; no separator means TREC's blanks and tabs."""
+    for separator in _SEPARATORS:
+        if knows_header(fields_of(line, separator), layout, given):
+            return separator, True
+    by_name = any(isinstance(column, str) for column in given.values())
+    tabs = line.count("\t")
+    if not given and _fits_trec(line, layout) and not _blanks_between_tabs(text, len(layout.trec)):
+        return None, False
+    if suffix == ".csv" or by_name or (tabs == 0 and line.count(",") >= 2):
+        best = max(_SEPARATORS, key=lambda separator: (line.count(separator), separator == ","))
+        headless = not by_name and any(is_number(field) for field in fields_of(line, best))
+        return best, not headless
+    if given:
+        return ("\t", False) if tabs >= max(int(place) for place in given.values()) else (None, False)
+    if tabs in (2, 3) or (tabs == len(layout.trec) - 1):
+        return "\t", not any(is_number(field) for field in line.split("\t"))
+    return None, False
+
+
+def _fits_trec(line: str, layout: Layout) -> bool:
+    n_fields = len(line.split())
+    return n_fields == len(layout.trec) or (layout.more_allowed and n_fields > len(layout.trec))
+
+
+def _blanks_between_tabs(text: Text, n_columns: int) -> bool:
+    """Tell whether a sample has a line of exactly this many fields between tabs, with a blank in an id.
+
+    Cut at blanks, such a line would give the wrong columns.
+    """
+    first, last = next(text.blocks(_SAMPLE))
+    for line in text[first:last].decode("utf-8", "replace").splitlines():
+        fields = line.split("\t")
+        if (
+            len(fields) == n_columns
+            and not line.startswith("#")
+            and any(" " in fields[i].strip() for i in (0, 2))
+        ):
+            return True
+    return False
+
+
+def is_number(field: str) -> bool:
+    """Tell whether a field of a first line is a number, so that the line is no header."""
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _positions(layout: Layout, given: dict[str, str | int]) -> tuple[int, int, int] | None:
+    if not given:
+        return None
+    by_field = dict(zip(layout.fields, layout.positions, strict=True))
+    query, document, value = (int(given.get(field, by_field[field])) for field in layout.fields)
+    return query, document, value

@@ -67,7 +67,7 @@ class IdColumn:
 
     def encoded(self) -> list[bytes]:
         """Return every id as bytes."""
-        view = memoryview(self.array)
+        view = self.array.data
         stop = self.start + self.length
         return [bytes(view[a:b]) for a, b in zip(self.start.tolist(), stop.tolist(), strict=True)]
 
@@ -106,7 +106,7 @@ class IdColumn:
 
     def equal(self, rows: Rows, other: IdColumn, other_rows: Rows) -> NDArray[np.bool_]:
         """Compare the ids at `rows` with those of another column at `other_rows`, pair by pair."""
-        same = self.length[rows] == other.length[other_rows]
+        same: NDArray[np.bool_] = self.length[rows] == other.length[other_rows]
         for j in range(self.n_words):
             open_ = np.flatnonzero(same & (self.length[rows] > 8 * j))
             if not open_.size:

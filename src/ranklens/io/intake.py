@@ -30,7 +30,7 @@ def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tup
     faults.tell()
     lenient = layout.kind == "run" and nested_mapping(source) is not None
     if not len(pairs) and not lenient:
-        raise faults.error(Fault(f"the {layout.kind} has no rows"))
+        raise faults.error(Fault(f"there are no rows in this {layout.kind} source"))
     return pairs, file
 
 
@@ -42,7 +42,7 @@ def _extract(source: Any, file: str, layout: Layout, columns: Columns, faults: F
     nested = nested_mapping(source)
     if nested is not None:
         return read_mapping(nested, layout, faults)
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "columns"):
+    if hasattr(source, "__arrow_c_stream__") or hasattr(type(source), "columns"):
         from ranklens.io.tables import read_frame
 
         return read_frame(source, layout, columns, faults)
@@ -52,6 +52,6 @@ def _extract(source: Any, file: str, layout: Layout, columns: Columns, faults: F
     if isinstance(source, Iterable):
         return read_records(source, layout, faults)
     raise TypeError(
-        f"cannot read a {layout.kind} from {type(source).__name__}; give a path, an open file, bytes, a frame, "
-        f"a dictionary or an iterable of rows"
+        f"cannot read a {layout.kind} from {type(source).__name__}; "
+        f"give a path, an open file, bytes, a frame, a dictionary or an iterable of rows"
     )

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_QUERY = (
-    "query", "query_id", "queryid", "qid", "q_id", "query-id", "topic", "topic_id", "topicid", "topic-id", "q",
-)  # fmt: skip
+_QUERY = ("query_id", "qid", "q_id", "queryid", "topic_id", "topicid", "topic", "query", "q")
 _DOCUMENT = (
-    "document", "document_id", "documentid", "document-id", "doc", "doc_id", "docid", "doc-id", "docno", "doc_no",
-    "corpus-id", "corpus_id", "corpusid", "pid", "passage_id", "did", "item", "item_id", "id",
+    "doc_id", "docid", "docno", "doc_no", "document_id", "documentid", "corpus_id", "corpusid", "passage_id",
+    "pid", "did", "item_id", "document", "doc", "item", "id",
 )  # fmt: skip
-_SCORE = ("score", "scores", "sim", "similarity", "retrieval_score", "rsv")
-_GRADE = (
-    "grade", "relevance", "label", "rel", "rating", "relevance_grade", "relevance_label", "judgement", "judgment",
-    "gain", "score",
-)  # fmt: skip
+_SCORE = ("score", "scores", "sim", "similarity", "rsv")
+_GRADE = ("relevance", "grade", "label", "rel", "rating", "judgement", "judgment", "gain", "score")
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,8 @@ class Layout:
     more_allowed : bool
         Whether a line may have more columns than `trec` names (a run's tag may hold blanks).
     spellings : mapping from field to tuple of str
-        The column names that are understood without a mapping, the preferred one first.
+        The column names that are understood without a mapping, the preferred one first; letter case does not
+        matter, and a hyphen or a blank stands for the underscore.
     """
 
     kind: str

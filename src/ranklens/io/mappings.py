@@ -1,13 +1,14 @@
-"""Python objects that hold pairs: nested dictionaries, records, and the runs and judgements of other tools."""
+"""Python objects that hold pairs: nested dictionaries, records, the objects of other tools."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ranklens.io.decimals import parse_decimal
 from ranklens.io.faults import Fault, Faults
 from ranklens.io.ids import Codes, IdColumn
 from ranklens.io.layout import Layout
@@ -45,9 +46,17 @@ def read_mapping(source: Mapping[Any, Any], layout: Layout, faults: Faults) -> E
 
 
 def extract_columns(
-    queries: list[Any], documents: list[Any], values: list[Any], layout: Layout, faults: Faults
+    queries: list[Any],
+    documents: list[Any],
+    values: list[Any],
+    layout: Layout,
+    faults: Faults,
+    lines: Sequence[int] | None = None,
 ) -> Extract:
-    """Make a table of Python values: ids are text or integers, numbers are whatever ``float`` takes."""
+    """Make a table of Python values: ids are text or integers, numbers are whatever ``float`` takes.
+
+    `lines` are the line numbers of the rows, where they have any.
+    """
     rows = list(range(len(queries)))
     texts = [(id_text(q), id_text(d)) for q, d in zip(queries, documents, strict=True)]
     numbers = [_number(value) for value in values]
@@ -56,8 +65,9 @@ def extract_columns(
         for (query, document), number in zip(texts, numbers, strict=True)
     ]
 
-    def place(row: int) -> tuple[None, str]:
-        return None, f"{queries[row]!r}, {documents[row]!r}: {values[row]!r}"
+    def place(row: int) -> tuple[int | None, str]:
+        text = f"{queries[row]!r}, {documents[row]!r}: {values[row]!r}"
+        return (None if lines is None else lines[row]), text
 
     wrong = [row for row in rows if whys[row]]
     if wrong:
@@ -93,11 +103,11 @@ def _encodes(value: str) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, (str, bytes)):
-        return None
+    if isinstance(value, str):
+        return parse_decimal(value.strip().encode())
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -126,8 +136,8 @@ def _getter(record: Any, layout: Layout, faults: Faults) -> Any:
     names = getattr(record, "_fields", None) or getattr(record, "__dataclass_fields__", None)
     if names is not None:
         found = [_first(layout.spellings[field], names) for field in layout.fields]
-        if all(found):
-            return operator.attrgetter(*found)
+        if None not in found:
+            return operator.attrgetter(*map(str, found))
     if isinstance(record, tuple) and len(record) == 3:
         return tuple
     what = f"an item of type {type(record).__name__}" + (f" with {', '.join(names)}" if names else "")

@@ -68,8 +68,8 @@ def _contiguous(query: NDArray[np.integer], same_query: NDArray[np.bool_]) -> bo
 def _break_ties(order: Rows, tied: NDArray[np.bool_], documents: IdColumn) -> None:
     """Sort, in place, each stretch of tied rows by document id, descending, eight bytes at a time.
 
-    `tied` marks the rows that tie with the row before them. Only what is still tied after some words goes on to
-    the next.
+    `tied` marks the rows that tie with the row before them. Only what is still tied after some words goes on
+    to the next.
     """
     place = np.arange(len(order))
     j = 0

@@ -63,6 +63,11 @@ class Extract:
     pairs: PairTable
     locate: Callable[[int], tuple[int | None, str | None]]
 
+    def negated(self) -> Extract:
+        """Return the same rows with negated numbers: ranks become scores."""
+        pairs = self.pairs
+        return Extract(PairTable(pairs.query_ids, pairs.query, pairs.documents, -pairs.values), self.locate)
+
 
 def pair_keys(query: NDArray[np.integer], document_keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix a query number into each document's key."""

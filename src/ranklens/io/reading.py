@@ -1,4 +1,4 @@
-"""`read_run` and `read_qrels`, and the conversions that let every function take paths, frames and dictionaries."""
+"""`read_run`, `read_qrels`, and what lets every function take paths, frames and dictionaries."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def read_run(
     Parameters
     ----------
     source : path, "-", open file, bytes, frame, mapping or iterable of rows
-        TREC text (``query Q0 document rank score tag``; the rank is ignored), CSV, TSV, JSONL, Parquet, Feather or
-        Arrow, plain or compressed (gzip, bzip2, xz, zstd); a pandas, polars or pyarrow frame; a
+        TREC text (``query Q0 document rank score tag``; the rank is ignored), CSV, TSV, JSONL, Parquet,
+        Feather or Arrow, plain or compressed (gzip, bzip2, xz, zstd); a pandas, polars or pyarrow frame; a
         ``{query: {document: score}}`` dictionary; named tuples such as those of ir_datasets; a ranx ``Run``.
     columns : mapping, optional
         Where to find the fields "query", "document" and "score": the names of columns, or, in files without a
@@ -38,8 +38,8 @@ def read_run(
     Raises
     ------
     DataError
-        For a line with too few columns, a score that is no number or NaN, a document listed twice for a query, a
-        damaged file, a file without rows.
+        For a line with too few columns, a score that is no number or NaN, a document listed twice for a
+        query, a damaged file, a file without rows.
 
     Examples
     --------
@@ -57,8 +57,9 @@ def read_qrels(
     """Read judgements.
 
     Takes what `read_run` takes, with grades for scores and TREC lines of ``query iteration document grade``.
-    Grades may be negative or fractional. A pair with two different grades is an error (with ``on_error="skip"``
-    the first one stays); one that is repeated with the same grade counts once and is told in a warning.
+    Grades may be negative or fractional. A pair with two different grades is an error (with
+    ``on_error="skip"`` the first one stays); one that is repeated with the same grade counts once and is told
+    in a warning.
 
     Examples
     --------

@@ -14,8 +14,8 @@ from ranklens.io.compression import SUFFIXES, compression_of, decompress
 from ranklens.io.text import MARGIN, Text
 
 _RUN_SUFFIXES = (
-    ".run", ".txt", ".trec", ".res", ".results", ".tsv", ".csv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq",
-    ".feather", ".arrow", ".ipc", ".qrels", ".qrel",
+    ".run", ".txt", ".trec", ".res", ".results", ".tsv", ".csv", ".jsonl", ".ndjson", ".json", ".parquet",
+    ".pq", ".feather", ".arrow", ".ipc", ".qrels", ".qrel",
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _load_path(path: Path, file: str) -> Text:
         if compression_of(head) is not None:
             return _text(stream.readall(), file)
         array = np.empty(status.st_size + 2 * MARGIN, dtype=np.uint8)
-        inside = memoryview(array)[MARGIN : MARGIN + status.st_size]
+        inside = array.data[MARGIN : MARGIN + status.st_size]
         done = 0
         while done < len(inside) and (count := stream.readinto(inside[done:])):
             done += count

@@ -31,7 +31,7 @@ class Text:
 
     def __init__(self, array: NDArray[np.uint8], size: int) -> None:
         self.array = array
-        self._view = memoryview(array)
+        self._view = array.data
         self.begin = MARGIN
         self.end = MARGIN + size
         array[:MARGIN] = array[self.end :] = NEWLINE

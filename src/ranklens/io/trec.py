@@ -1,7 +1,8 @@
 """TREC runs and qrels: columns between blanks and tabs, read in blocks of whole lines.
 
-Blocks of lines with one number of columns (nearly all there are) need one reshape; comments, blank lines and lines
-that are too short or too long take the second way, which looks at each line's count. Nothing is made per line.
+Blocks of lines with one number of columns (nearly all there are) need one reshape; comments, blank lines and
+lines that are too short or too long take the second way, which looks at each line's count. Nothing is made
+per line.
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ def read_trec(text: Text, layout: Layout, positions: tuple[int, int, int] | None
     for first, last in text.blocks(BLOCK):
         grid = _grid(text, first, last, layout, positions, faults)
         sink.add(last - first, *_columns(text, grid, places, layout, codes, faults))
-    documents = IdColumn(text.array, sink.start, sink.length)
+    query, start, length, values = sink.columns()
+    documents = IdColumn(text.array, start, length)
 
     def locate(row: int) -> tuple[int, str]:
         position = int(documents.start[row])
         return text.line_number(position), text.line_at(position)
 
-    return Extract(PairTable(codes.texts(), sink.query, documents, sink.values), locate)
+    return Extract(PairTable(codes.texts(), query, documents, values), locate)
 
 
 class _Sink:
@@ -59,7 +61,7 @@ class _Sink:
     def __init__(self, n_bytes: int) -> None:
         self._n_bytes = n_bytes
         self._size = 0
-        self._room = [np.empty(0, dtype=kind) for kind in self._KINDS]
+        self._room: list[NDArray[Any]] = [np.empty(0, dtype=kind) for kind in self._KINDS]
 
     def add(self, n_bytes: int, *columns: NDArray[Any]) -> None:
         """Append the columns of a block that took `n_bytes` of the text."""
@@ -71,21 +73,10 @@ class _Sink:
             room[self._size : stop] = column
         self._size = stop
 
-    @property
-    def query(self) -> NDArray[np.int32]:
-        return self._room[0][: self._size]
-
-    @property
-    def start(self) -> Ints:
-        return self._room[1][: self._size]
-
-    @property
-    def length(self) -> NDArray[np.int32]:
-        return self._room[2][: self._size]
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        return self._room[3][: self._size]
+    def columns(self) -> tuple[NDArray[np.int32], Ints, NDArray[np.int32], NDArray[np.float64]]:
+        """Return query code, document start, document length and number of every row."""
+        query, start, length, values = (room[: self._size] for room in self._room)
+        return query, start, length, values
 
 
 def _longer(column: NDArray[Any], size: int, used: int) -> NDArray[Any]:
@@ -149,8 +140,8 @@ def _tokens(text: Text, first: int, last: int) -> tuple[Ints, Ints]:
 def _regular(text: Text, first: int, last: int, start: Ints, stop: Ints) -> _Grid | None:
     """Cut the tokens into lines when all lines look alike, else return None.
 
-    All lines have the same number of columns if there are as many rows as newlines and every row's last column
-    stands before a newline.
+    All lines have the same number of columns if there are as many rows as newlines and every row's last
+    column stands before a newline.
     """
     block = text.array[first:last]
     per_line, rest = divmod(start.size, int(np.count_nonzero(block == NEWLINE)))

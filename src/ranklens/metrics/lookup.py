@@ -18,10 +18,10 @@ _CHUNK = 1 << 15
 class JudgementLookup:
     """The judgements, sorted by the 64-bit key of their (query, document).
 
-    Few retrieved documents are judged. `maybe` says for the leading bits of a key whether any judgement has them:
-    with about sixteen places per judgement most other keys are ruled out by one look into memory that stays in
-    the cache. For the rest `bucket` says where, in the sorted keys, to start looking; whatever has an equal key is
-    compared byte by byte, since different documents may share a key.
+    Few retrieved documents are judged. `maybe` says for the leading bits of a key whether any judgement has
+    them: with about sixteen places per judgement most other keys are ruled out by one look into memory that
+    stays in the cache. For the rest `bucket` says where, in the sorted keys, to start looking; whatever has
+    an equal key is compared byte by byte, since different documents may share a key.
     """
 
     pairs: PairTable
@@ -100,7 +100,7 @@ class JudgementLookup:
         row: NDArray[np.int64],
         keys: NDArray[np.uint64],
     ) -> NDArray[np.intp]:
-        """Walk along the sorted keys from the start of each key's bucket; -1 where there is no such judgement."""
+        """Walk along the sorted keys from the start of each key's bucket; -1 where nothing is found."""
         judgement = np.full(len(keys), -1, dtype=np.intp)
         place = self.bucket[(keys >> self.bucket_shift).view(np.int64)]
         left = np.arange(len(keys))

@@ -1,7 +1,7 @@
 """One run against one set of judgements: which retrieved documents are judged, and at which rank.
 
-The order is the same for every measure and every input format: score descending, then document id descending by
-its UTF-8 bytes. Rows that come in this order already (most runs do) are not sorted again.
+The order is the same for every measure and every input format: score descending, then document id descending
+by its UTF-8 bytes. Rows that come in this order already (most runs do) are not sorted again.
 """
 
 from __future__ import annotations
@@ -123,13 +123,16 @@ def judged_ranking(
     order = ranking_order(pairs, rows, score_precision)
     stretches = Stretches.of(pairs.query if order is None else pairs.query[order])
     n_retrieved = np.zeros(len(index), dtype=np.int64)
-    n_retrieved[row_of[stretches.query]] = stretches.size if depth is None else np.minimum(stretches.size, depth)
+    n_retrieved[row_of[stretches.query]] = (
+        stretches.size if depth is None else np.minimum(stretches.size, depth)
+    )
     hits, judgement = pool.lookup.find(pairs, order, row_of)
     stretch = stretches.of_positions(hits)
     row, rank = row_of[stretches.query[stretch]], hits - stretches.first[stretch]
     grade = qrels.pairs.values[judgement]
     if depth is not None:
-        row, rank, grade = (column[rank < depth] for column in (row, rank, grade))
+        kept = rank < depth
+        row, rank, grade = row[kept], rank[kept], grade[kept]
     in_run = n_retrieved > 0
     if judged_only:
         n_retrieved = np.bincount(row, minlength=len(index))
