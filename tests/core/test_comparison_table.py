@@ -148,6 +148,7 @@ def test_notebooks_get_every_row_escaped():
     shown = ComparisonTable([row, FLAT])._repr_html_()
     assert "<script>" not in shown
     assert shown.count("<tr>") == 3
+    assert "<li>† q &lt; 0.05</li>" in shown
 
 
 def test_a_table_without_rows_still_prints():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.core import CoarsePValueWarning, ComparisonResult, PPIComparison
+from ranklens.core.comparison_table import ComparisonTable
 from ranklens.stats import adjust, benjamini_hochberg
 
 ROW = ComparisonResult("AP", 0.2, 0.25, 0.05, 0.02, 0.08, 0.05, 0.01, 50, 0, 0, 10_000, 10_000, 0)
@@ -120,6 +121,17 @@ def test_a_comparison_without_a_p_value_takes_no_part():
 
 def test_nothing_to_adjust():
     assert adjust([]) == ()
+
+
+def test_a_table_stays_a_table():
+    table = adjust(ComparisonTable([ROW, ROW]), family="AP")
+    assert isinstance(table, ComparisonTable)
+    assert [row.q_value for row in table] == [0.01, 0.01]
+
+
+def test_a_matrix_of_p_values_is_refused():
+    with pytest.raises(ValueError, match=r"p_values must be one-dimensional, got shape \(2, 2\)"):
+        benjamini_hochberg(np.full((2, 2), 0.5))
 
 
 def family(n: int, flips: int) -> list[ComparisonResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -187,7 +188,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
     def _repr_html_(self) -> str:
         header, cells = comparison_cells(self.rows)
         rows = [dict(zip(header, row, strict=True)) for row in cells]
-        return html_table(rows)
+        below = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
+        return f"{html_table(rows)}<ul>{below}</ul>"
 
     def _rendered(self, style: str, caption: str | None = None) -> str:
         header, cells = comparison_cells(self.rows)

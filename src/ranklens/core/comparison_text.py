@@ -116,16 +116,14 @@ def _interval_kind(row: ComparisonResult) -> str:
 
 
 def _p_line(rows: Sequence[ComparisonResult]) -> str:
-    tests = []
-    for alternative in sorted({row.alternative for row in rows}):
-        side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
-        tests.append(side)
-    methods = sorted({_method(row) for row in rows})
+    sides = sorted({row.alternative for row in rows})
+    tests = [side if side == "two-sided" else f"one-sided ({side})" for side in sides]
+    flips = sorted({row.n_permutations for row in rows if row.n_permutations})
+    methods = [f"{n} random flips" for n in flips]
+    exact = sorted({row.method for row in rows if not row.n_permutations})
+    if exact:
+        methods.append(f"exact computation ({', '.join(exact)})")
     return f"p: {_listed(tests)} sign-flip test by {_listed(methods)}; {_seed_text(rows)}"
-
-
-def _method(row: ComparisonResult) -> str:
-    return f"{row.n_permutations} random flips" if row.n_permutations else f"exact counting ({row.method})"
 
 
 def _seed_text(rows: Sequence[ComparisonResult]) -> str:

@@ -6,9 +6,10 @@ import dataclasses
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ranklens.arrays import is_array, to_host
+from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult, PPIComparison
 from ranklens.core.errors import CoarsePValueWarning
 from ranklens.core.user_line import warn_user
@@ -63,7 +64,11 @@ def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(q)
 
 
-def adjust(results: Iterable[Result], *, family: str | None = None) -> tuple[Result, ...]:
+@overload
+def adjust(results: ComparisonTable, *, family: str | None = None) -> ComparisonTable: ...
+@overload
+def adjust(results: Iterable[Result], *, family: str | None = None) -> tuple[Result, ...]: ...
+def adjust(results: Iterable[Any], *, family: str | None = None) -> Any:
     """Return the comparisons with the q-values that make all of them one family.
 
     Comparisons without a p-value (too few queries) take no part and are returned as they are. A
@@ -79,7 +84,7 @@ def adjust(results: Iterable[Result], *, family: str | None = None) -> tuple[Res
 
     Returns
     -------
-    tuple
+    tuple, or ComparisonTable when `results` is one
         The same comparisons in the same order, with `q_value` set.
 
     See Also
@@ -97,7 +102,8 @@ def adjust(results: Iterable[Result], *, family: str | None = None) -> tuple[Res
     """
     rows = tuple(results)
     warn_of_coarse_p_values([rows])
-    return with_q_values(rows, family)
+    adjusted = with_q_values(rows, family)
+    return ComparisonTable(adjusted) if isinstance(results, ComparisonTable) else adjusted
 
 
 def with_q_values(rows: Sequence[Result], family: str | None = None) -> tuple[Result, ...]:
@@ -155,6 +161,10 @@ def _p(row: Any) -> float:
 
 def _checked(p_values: Any) -> list[float]:
     values = to_host(p_values)[0] if is_array(p_values) else list(p_values)
+    if is_array(p_values) and values.ndim != 1:
+        raise ValueError(
+            f"p_values must be one-dimensional, got shape {values.shape}; pass one family at a time"
+        )
     checked = []
     for i, value in enumerate(values):
         p = float(value)
