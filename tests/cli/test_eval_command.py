@@ -166,3 +166,29 @@ def test_skipped_lines_are_counted_in_a_warning_of_one_line(command):
     assert json.loads(done.stdout)["warnings"] == [line.removeprefix("warning: ")]
     quiet = command("eval", QRELS, "broken.run", "--on-error", "skip", "--quiet")
     assert quiet.stderr == ""
+
+
+def test_unusual_columns_are_named(command):
+    rows = [line.split() for line in Path(WEAK).read_text().splitlines()]
+    Path("odd.csv").write_text("frage,treffer,wert\n" + "".join(f"{r[0]},{r[2]},{r[4]}\n" for r in rows))
+    done = command("eval", QRELS, "odd.csv", "-m", "RR")
+    assert done.exit_code == 3
+    assert "--run-columns" in done.stderr
+    named = command(
+        "eval", QRELS, "weak=odd.csv", "-m", "RR", "--run-columns", "query=frage,document=1,score=wert"
+    )
+    assert named.stdout == command("eval", QRELS, WEAK, "-m", "RR").stdout
+    judged = [line.split() for line in Path(QRELS).read_text().splitlines()]
+    Path("odd_qrels.csv").write_text(
+        "frage,treffer,note\n" + "".join(f"{r[0]},{r[2]},{r[3]}\n" for r in judged)
+    )
+    both = command("eval", "odd_qrels.csv", WEAK, "-m", "RR", "--qrels-columns", "query=0,document=1,grade=2")
+    assert both.stdout == named.stdout
+    assert command("eval", QRELS, WEAK, "--run-columns", "query").exit_code == 2
+
+
+def test_long_names_are_cut_in_tables_only(command):
+    name = "x" * 60
+    done = command("eval", QRELS, f"{name}={WEAK}", "-m", "RR")
+    assert "x" * 39 + "…" in done.stdout
+    assert name in command("eval", QRELS, f"{name}={WEAK}", "-m", "RR", "--format", "csv").stdout

@@ -51,6 +51,9 @@ A condition that found nothing to test (no such queries, or fewer than
     "--segments", metavar="FILE[:FIELD,...]", help="Also compare by segment: a table of query_id, field, ..."
 )
 @click.option(
+    "--segment-names", metavar="NAME,...", help="Column names of a table of segments that has no header line."
+)
+@click.option(
     "--correction",
     type=click.Choice(["bh", "none"]),
     default="bh",
@@ -95,7 +98,8 @@ def command(session: Session, /, **options: Any) -> int:
     canonical = partial(canonical_name, rel=options["rel"])
     names = split_names(options["measures"]) or DEFAULT_MEASURES
     measures = list(dict.fromkeys(canonical(name) for name in names))
-    segments = read_segments_of(inputs)
+    columns = options["segment_names"].split(",") if options["segment_names"] else None
+    segments = read_segments_of(inputs, columns)
     gate.resolve(measures, canonical, segments, corrected=options["correction"] != "none")
     evaluations = measure_runs(session, inputs, measures, options)
     rows = compare_runs(session, evaluations, segments, options)

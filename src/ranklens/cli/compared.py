@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ranklens.cli import options as opt
@@ -51,7 +51,7 @@ def comparison_document(
     return Document(
         headline=[*verdict(overall, visible, POWER), *segment_verdict(by_segment), *gate.lines()],
         tables=comparison_tables(overall, by_segment),
-        notes=[*how_told(rows), *count_notes(evaluations, options), *_paired(overall), *notes(rows)],
+        notes=[*how_told(rows), *count_notes(evaluations, options), *_left_out(rows), *notes(rows)],
         records=[row.to_dict() for row in rows],
         payload={
             "seed": options["seed"],
@@ -65,11 +65,16 @@ def comparison_document(
 def comparison_tables(
     overall: Sequence[ComparisonResult], by_segment: Sequence[ComparisonResult]
 ) -> list[Table]:
-    """Return the tables of all queries (one a measure for several pairs of runs), and those by segment."""
+    """Return the tables of all queries (one a measure for several pairs of runs), and those by segment.
+
+    Segments without any measured query are left to the notes.
+    """
     several = len({(row.run_a, row.run_b) for row in overall}) > 1
-    groups = _by_measure(overall) if several else [("", list(overall))]
-    tables = [_table(rows, []) for _, rows in groups if rows]
-    return tables + [_table(rows, [f"{metric} by segment"]) for metric, rows in _by_measure(by_segment)]
+    groups = _grouped(overall, lambda row: (row.metric,)) if several else [list(overall)]
+    tables = [_table(rows, []) for rows in groups if rows]
+    measured = [row for row in by_segment if row.n_queries]
+    groups = _grouped(measured, lambda row: (row.metric, row.run_a, row.run_b))
+    return tables + [_table(rows, [f"{rows[0].metric} by segment"]) for rows in groups]
 
 
 def how_told(rows: Sequence[ComparisonResult]) -> list[str]:
@@ -97,9 +102,13 @@ def visible_effects(
     return visible
 
 
-def _by_measure(rows: Sequence[ComparisonResult]) -> list[tuple[str, list[ComparisonResult]]]:
-    metrics = dict.fromkeys(row.metric for row in rows)
-    return [(metric, [row for row in rows if row.metric == metric]) for metric in metrics]
+def _grouped(
+    rows: Sequence[ComparisonResult], key: Callable[[ComparisonResult], tuple[str, ...]]
+) -> list[list[ComparisonResult]]:
+    groups: dict[tuple[str, ...], list[ComparisonResult]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return list(groups.values())
 
 
 def _table(rows: Sequence[ComparisonResult], caption: list[str]) -> Table:
@@ -126,15 +135,21 @@ def _table(rows: Sequence[ComparisonResult], caption: list[str]) -> Table:
     )
 
 
-def _paired(rows: Sequence[ComparisonResult]) -> list[str]:
-    apart = [row for row in rows if row.n_only_a or row.n_only_b]
-    if not apart:
-        return []
-    worst = max(apart, key=lambda row: row.n_only_a + row.n_only_b)
-    return [
-        f"queries of one run only, left out of the comparison: {worst.run_a} {worst.n_only_a}, "
-        f"{worst.run_b} {worst.n_only_b}" + (" (the most of any pair)" if len(apart) > 1 else "")
-    ]
+def _left_out(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Say which queries and segments took no part."""
+    lines = []
+    apart = [row for row in rows if row.segment is None and (row.n_only_a or row.n_only_b)]
+    if apart:
+        worst = max(apart, key=lambda row: row.n_only_a + row.n_only_b)
+        lines.append(
+            f"queries of one run only, left out of the comparison: {worst.run_a} {worst.n_only_a}, "
+            f"{worst.run_b} {worst.n_only_b}" + (" (the most of any pair)" if len(apart) > 1 else "")
+        )
+    empty = sorted({row.segment for row in rows if row.segment is not None and not row.n_queries})
+    if empty:
+        more = f" and {len(empty) - MOST_SENTENCES} more" if len(empty) > MOST_SENTENCES else ""
+        lines.append(f"segments without a measured query: {', '.join(empty[:MOST_SENTENCES])}{more}")
+    return lines
 
 
 def _with_sight(row: ComparisonResult, visible: Mapping[tuple[str, str, str], float]) -> dict[str, Any]:

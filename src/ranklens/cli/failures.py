@@ -50,9 +50,18 @@ def message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return visible(f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}")
     text = "\n".join(visible(line) for line in str(error).splitlines())
+    text += "".join(f"\n{hint}" for argument, hint in _OPTIONS.items() if argument in text)
     if isinstance(error, (RankLensError, ValueError, OSError)) or _is_ours(error):
         return text
     return f"{type(error).__name__}: {text}\nthis is a bug in ranklens; --debug shows where it happened"
+
+
+# The library names its arguments; on the command line they are options.
+_OPTIONS = {
+    "columns={": "here: --run-columns or --qrels-columns query=NAME,document=NAME,score=NAME (or grade=NAME)",
+    "names=[": "here: --segment-names NAME,...",
+    "fields=[": "here: --segments FILE:FIELD,...",
+}
 
 
 def _is_ours(error: Exception) -> bool:

@@ -9,14 +9,17 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from ranklens.cli.document import Document, Table
-from ranklens.core.tables import markdown_text, render_table, visible
+from ranklens.core.tables import Cell, markdown_text, render_table, visible
 
 SCHEMA_VERSION = 1
+WIDEST_CELL = 40
+"""Longer texts are cut in tables for people; every other format has all of them."""
 FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
 
 
@@ -133,7 +136,8 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def _fitted(table: Table, width: int | None) -> str:
-    """Leave out spare columns until the table fits, and say which."""
+    """Shorten long texts, and leave out spare columns until the table fits, and say which."""
+    table = replace(table, rows=[[_short(cell) for cell in row] for row in table.rows])
     text = _table(table, "table")
     left_out: list[str] = []
     for column in table.spare:
@@ -144,6 +148,10 @@ def _fitted(table: Table, width: int | None) -> str:
             text = _table(table, "table")
             left_out.append(column)
     return f"{text}\n(left out to fit this terminal: {', '.join(left_out)})" if left_out else text
+
+
+def _short(cell: Cell) -> Cell:
+    return f"{cell[: WIDEST_CELL - 1]}…" if isinstance(cell, str) and len(cell) > WIDEST_CELL else cell
 
 
 def _markdown(text: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ranklens.cli.failures import UseError
+from ranklens.core import DataWarning
 
 STDIN = "-"
 
@@ -37,11 +39,6 @@ class Inputs:
     runs: tuple[Input, ...]
     segments: Input | None = None
     segment_fields: tuple[str, ...] | None = None
-
-    @property
-    def paths(self) -> dict[str, str]:
-        """Run names and their files."""
-        return {run.name: run.path for run in self.runs}
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return every file with its hash, fit for JSON."""
@@ -75,16 +72,28 @@ def find_inputs(qrels: str, runs: Sequence[str], segments: str | None = None) ->
     return Inputs(judgements, tuple(named), table, fields)
 
 
-def read_segments_of(inputs: Inputs) -> Mapping[str, Mapping[str, str]]:
-    """Read the table of segments: for each field the value of each query; empty without a table."""
+def read_segments_of(inputs: Inputs, names: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
+    """Read the table of segments: for each field the value of each query; empty without a table.
+
+    A field that was not asked for by name, and has another value for every query, is a text and no segment:
+    it is left out with a warning.
+    """
     if inputs.segments is None:
         return {}
     from ranklens.io import read_segments
 
-    segments: Mapping[str, Mapping[str, str]] = read_segments(
-        inputs.segments.path, fields=inputs.segment_fields
-    )
-    return segments
+    segments = read_segments(inputs.segments.path, fields=inputs.segment_fields, names=names)
+    found = dict(segments.items())
+    for field in () if inputs.segment_fields else segments:
+        if len(set(found[field].values())) == len(found[field]) > 1:
+            del found[field]
+            warnings.warn(
+                f"{inputs.segments.path}: {field!r} has another value for every query and is left out; "
+                f"--segments {inputs.segments.path}:{field} compares by it nevertheless",
+                DataWarning,
+                stacklevel=2,
+            )
+    return found
 
 
 def is_input(text: str) -> bool:

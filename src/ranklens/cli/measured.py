@@ -19,15 +19,19 @@ def measure_runs(
     session: Session, inputs: Inputs, measures: Sequence[str], options: Mapping[str, Any]
 ) -> Mapping[str, Evaluation]:
     """Read and measure every run with the command's options, in one batch."""
-    from ranklens.metrics import evaluate, evaluate_many
+    from ranklens.io import read_qrels, read_run
+    from ranklens.metrics import evaluate_many
 
     opt.choose_backend(options["backend"])
-    chosen = opt.pick(options, opt.MEASURING)
-    if len(inputs.runs) == 1:
-        run = inputs.runs[0]
-        return {run.name: evaluate(run.path, inputs.qrels.path, measures, **chosen)}
+    runs: Mapping[str, Any] = {run.name: run.path for run in inputs.runs}
+    qrels: Any = inputs.qrels.path
+    how = {"on_error": options["on_error"]}
+    if options["qrels_columns"]:
+        qrels = read_qrels(qrels, columns=options["qrels_columns"], **how)
+    if columns := options["run_columns"]:
+        runs = {name: read_run(path, columns=columns, name=name, **how) for name, path in runs.items()}
     with bar("measuring", quiet=session.quiet) as progress:
-        return evaluate_many(inputs.paths, inputs.qrels.path, measures, progress=progress, **chosen)
+        return evaluate_many(runs, qrels, measures, progress=progress, **opt.pick(options, opt.MEASURING))
 
 
 def canonical_name(name: str, rel: float) -> str:

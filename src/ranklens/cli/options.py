@@ -79,10 +79,35 @@ def measures(default: Sequence[str]) -> Callable[[F], F]:
     )
 
 
+class Columns(click.ParamType[dict[str, str | int]]):
+    """``query=qid,document=sku,score=3``: the columns of a table, by name or by position from 0."""
+
+    name = "field=column,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, str | int]:
+        pairs = [part.partition("=") for part in str(value).split(",")]
+        if not all(field.strip() and column.strip() for field, _, column in pairs):
+            self.fail(f"{value!r} is not FIELD=COLUMN,...", param, ctx)
+        named = {field.strip(): column.strip() for field, _, column in pairs}
+        return {field: int(column) if column.isdecimal() else column for field, column in named.items()}
+
+
 def measuring(function: F) -> F:
-    """Add the options of `ranklens.evaluate`."""
+    """Add the options of `ranklens.evaluate`, and those of `read_run` and `read_qrels`."""
     return _stack(
         function,
+        click.option(
+            "--run-columns",
+            type=Columns(),
+            help="Columns of the runs, where their names are unusual: query=,document=,score=.",
+        ),
+        click.option(
+            "--qrels-columns",
+            type=Columns(),
+            help="Columns of the judgements: query=,document=,grade=.",
+        ),
         click.option(
             "--missing",
             type=click.Choice(["zero", "skip"]),

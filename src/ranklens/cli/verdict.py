@@ -109,15 +109,20 @@ def _lost(row: ComparisonResult) -> bool:
 def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResult]) -> str:
     lost = [row for row in rows if _lost(row)]
     won = [row.segment or "" for row in rows if row.significant and row not in lost]
-    small = [row.segment or "" for row in rows if not row.tested]
+    small = [row.segment or "" for row in rows if row.n_queries and not row.tested]
     parts = [
-        f"worse in {', '.join(_segment_numbers(row) for row in lost)}"
+        f"worse in {_listed([_segment_numbers(row) for row in lost])}"
         if lost
         else "not shown to be worse in any segment",
-        f"better in {', '.join(won)}" if won else "",
-        f"not tested (too few queries) in {', '.join(small)}" if small else "",
+        f"better in {_listed(won)}" if won else "",
+        f"not tested (too few queries) in {_listed(small)}" if small else "",
     ]
     return f"{metric} by segment: {run_b} against {run_a} is {'; '.join(part for part in parts if part)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_SENTENCES
+    return ", ".join(names[:MOST_SENTENCES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _segment_numbers(row: ComparisonResult) -> str:
