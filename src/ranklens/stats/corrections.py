@@ -65,7 +65,9 @@ def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 @overload
-def adjust(results: ComparisonTable, *, family: str | None = None) -> ComparisonTable: ...
+def adjust(  # type: ignore[overload-overlap]  # a table is an iterable of results too
+    results: ComparisonTable, *, family: str | None = None
+) -> ComparisonTable: ...
 @overload
 def adjust(results: Iterable[Result], *, family: str | None = None) -> tuple[Result, ...]: ...
 def adjust(results: Iterable[Any], *, family: str | None = None) -> Any:
@@ -160,13 +162,15 @@ def _p(row: Any) -> float:
 
 
 def _checked(p_values: Any) -> list[float]:
-    values = to_host(p_values)[0] if is_array(p_values) else list(p_values)
-    if is_array(p_values) and values.ndim != 1:
-        raise ValueError(
-            f"p_values must be one-dimensional, got shape {values.shape}; pass one family at a time"
-        )
+    if is_array(p_values):
+        (p_values,) = to_host(p_values)
+        if p_values.ndim != 1:
+            shape = p_values.shape
+            raise ValueError(
+                f"p_values must be one-dimensional, got shape {shape}; pass one family at a time"
+            )
     checked = []
-    for i, value in enumerate(values):
+    for i, value in enumerate(p_values):
         p = float(value)
         if not 0.0 <= p <= 1.0 + _ULPS:
             raise ValueError(f"p_values[{i}] must lie in [0, 1], got {p!r}")

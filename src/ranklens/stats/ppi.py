@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Hashable, Mapping
 
 from ranklens.core.comparisons import PPIComparison
-from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.moments import mean
-from ranklens.stats.paired import paired_values, warn_if_few
+from ranklens.stats.paired import warn_if_few
 from ranklens.stats.power import check_alpha
-from ranklens.stats.ppi_estimate import Estimate, Sample, correlation, estimate
+from ranklens.stats.ppi_estimate import Estimate, correlation, estimate
+from ranklens.stats.ppi_samples import check_covered, check_enough, judged, samples_of
 from ranklens.stats.reference import Reference
 
 MIN_GOLD = 30
@@ -107,12 +103,12 @@ proxy-only queries; the proxy alone says +0.1500)
     """
     metric = _one_metric(proxy_a, proxy_b, gold_a, gold_b)
     _check_options(lam, alpha, reference)
-    gold = _judged(gold_a, gold_b, ("gold_a", "gold_b"))
-    proxy = _judged(proxy_a, proxy_b, ("proxy_a", "proxy_b"))
-    _check_covered(gold.queries, proxy.queries)
-    samples = _samples(gold, proxy, strata)
+    gold = judged(gold_a, gold_b, ("gold_a", "gold_b"))
+    proxy = judged(proxy_a, proxy_b, ("proxy_a", "proxy_b"))
+    check_covered(gold.queries, proxy.queries)
+    samples = samples_of(gold, proxy, strata)
     for label, sample in samples.items():
-        _check_enough(label, sample.n_gold, lam, reference, stratified=strata is not None)
+        check_enough(label, sample.n_gold, lam, reference, stratified=strata is not None)
     warn_if_few(len(gold.queries), MIN_GOLD, "gold queries")
     found = estimate(list(samples.values()), lam, ddof_for_lam=reference == "t")
     low, high, p_value = _inference(found, Reference(found.df if reference == "t" else math.inf), alpha)
@@ -138,16 +134,6 @@ proxy-only queries; the proxy alone says +0.1500)
     )
 
 
-class _Judged(NamedTuple):
-    queries: tuple[QueryId, ...]
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-
-
-def _judged(a: MetricResult, b: MetricResult, names: tuple[str, str]) -> _Judged:
-    return _Judged(*paired_values(a, b, names))
-
-
 def _one_metric(*results: MetricResult) -> str:
     for name, result in zip(("proxy_a", "proxy_b", "gold_a", "gold_b"), results, strict=True):
         if not isinstance(result, MetricResult):
@@ -164,57 +150,6 @@ def _check_options(lam: float | None, alpha: float, reference: str) -> None:
         raise ValueError(f"lam must be a finite number, or None to estimate it, got {lam!r}")
     if reference not in REFERENCES:
         raise ValueError(f"reference must be one of {', '.join(REFERENCES)}, got {reference!r}")
-
-
-def _check_covered(gold: Sequence[QueryId], proxy: Sequence[QueryId]) -> None:
-    uncovered = sorted(set(gold).difference(proxy), key=str)
-    if uncovered:
-        raise ValueError(
-            f"gold query {uncovered[0]!r} has no proxy value in both runs ({len(uncovered)} such "
-            f"{'query' if len(uncovered) == 1 else 'queries'}); judge the gold queries by the proxy too"
-        )
-
-
-def _check_enough(
-    label: Hashable, n_gold: int, lam: float | None, reference: str, *, stratified: bool
-) -> None:
-    minimum = 3 if reference == "t" and lam is None else 2
-    if n_gold < minimum:
-        unit = f"gold queries in stratum {label!r}" if stratified else "gold queries"
-        raise InsufficientSampleError(n_gold, minimum, unit=unit)
-
-
-def _samples(
-    gold: _Judged, proxy: _Judged, strata: Mapping[QueryId, Hashable] | None
-) -> dict[Hashable, Sample]:
-    labels = [_stratum(query, strata) for query in proxy.queries]
-    position = {query: i for i, query in enumerate(gold.queries)}
-    in_gold = np.array([query in position for query in proxy.queries], dtype=bool)
-    samples = {}
-    for label in sorted(set(labels), key=str):
-        inside = np.array([other == label for other in labels], dtype=bool)
-        judged = np.flatnonzero(inside & in_gold)
-        rows = [position[proxy.queries[i]] for i in judged.tolist()]
-        rest = inside & ~in_gold
-        samples[label] = Sample(
-            gold_a=gold.a[rows],
-            gold_b=gold.b[rows],
-            proxy_a=proxy.a[judged],
-            proxy_b=proxy.b[judged],
-            only_a=proxy.a[rest],
-            only_b=proxy.b[rest],
-        )
-    return samples or {"": Sample(*(np.empty(0) for _ in range(6)))}
-
-
-def _stratum(query: QueryId, strata: Mapping[QueryId, Hashable] | None) -> Hashable:
-    if strata is None:
-        return ""
-    if query not in strata:
-        raise ValueError(
-            f"strata gives no stratum for query {query!r}; every query with proxy values needs one"
-        )
-    return strata[query]
 
 
 def _inference(found: Estimate, reference: Reference, alpha: float) -> tuple[float, float, float]:
