@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+import tracemalloc
 from typing import Any
 
 import measure_oracle
 import numpy as np
 import pytest
+from backends import open_variant
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklens.arrays import Backend, memory_budget, open_backend
+from ranklens.core import QueryIndex
 from ranklens.io import Qrels, Run
 from ranklens.metrics import padding, parse_measure
 from ranklens.metrics.catalogue import CATALOGUE
 from ranklens.metrics.measuring import measured_values
-from ranklens.metrics.ranking import judged_pool, judged_ranking
+from ranklens.metrics.ranking import JudgedPool, JudgedRanking, judged_pool, judged_ranking
 
 # The canonical name, and the name and options of the oracle.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -142,7 +146,7 @@ def test_backends_agree_to_the_last_bits(backend: Backend) -> None:
 
 @pytest.mark.parametrize("name", ["numpy", "array_api_strict"])
 def test_batches_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, qrels = random_collection(n_queries=60, n_runs=3, seed=3)
+    runs, qrels = random_collection(n_queries=30, n_runs=3, seed=3)
     whole = computed(runs, qrels, open_backend(name))
     for cached in (1, 100, 1000):
         monkeypatch.setattr(padding, "_CACHED_ELEMENTS", cached)
@@ -156,6 +160,40 @@ def test_a_smaller_memory_budget_changes_no_bit(backend: Backend) -> None:
     whole = computed(runs, qrels, backend)
     with memory_budget(2**20):
         np.testing.assert_array_equal(computed(runs, qrels, backend), whole)
+
+
+def test_every_measure_stays_within_the_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(padding, "_CACHED_ELEMENTS", 2**60)
+    n_queries, n_judged, n_runs = 2000, 40, 6
+    ids = QueryIndex([f"q{i:04}" for i in range(n_queries)])
+    rows = np.repeat(np.arange(n_queries), n_judged)
+    grades = np.tile(np.arange(n_judged, 0.0, -1.0) % 5, n_queries)
+    pool = JudgedPool(ids, rows, grades, lookup=None)  # type: ignore[arg-type]
+    ranks = np.tile(np.arange(n_judged) * 7, n_queries)
+    lengths, answered = np.full(n_queries, 1000), np.ones(n_queries, dtype=bool)
+    ranking = JudgedRanking(ids, lengths, answered, rows, ranks, grades, 0)
+    budget = 4 * 2**20
+    for measure in MEASURES:
+        with memory_budget(budget):
+            tracemalloc.start()
+            values = measured_values([ranking] * n_runs, pool, [measure], open_backend("numpy"))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak - values.nbytes < budget, measure.name
+
+
+def test_every_measure_compiles_on_jax() -> None:
+    backend = open_variant("jax")
+    jax = importlib.import_module("jax")
+    runs, qrels = random_collection(n_queries=5, n_runs=2, seed=7)
+    judgements = Qrels.from_dict(qrels)
+    pool = judged_pool(judgements)
+    rankings = [judged_ranking(Run.from_dict(run), judgements, pool) for run in runs]
+    one_of_each = {measure.definition.name: measure for measure in MEASURES}
+    with backend.precise():
+        for batch in padding.padded_batches(rankings, pool, None, backend):
+            for measure in one_of_each.values():
+                np.testing.assert_allclose(jax.jit(measure)(batch.arrays), measure(batch.arrays), rtol=1e-14)
 
 
 def test_one_query_alone_has_the_value_it_has_among_others() -> None:

@@ -30,10 +30,10 @@ class Grouped:
     """Values grouped by query: those of query q are ``values[starts[q]:starts[q + 1]]``."""
 
     starts: Indices
-    columns: tuple[NDArray[np.float64], ...]
+    columns: tuple[NDArray[Any], ...]
 
     @classmethod
-    def by_row(cls, n_queries: int, row: Indices, *columns: NDArray[np.float64]) -> Grouped:
+    def by_row(cls, n_queries: int, row: Indices, *columns: NDArray[Any]) -> Grouped:
         """Group columns by an ascending `row`."""
         return cls(np.searchsorted(row, np.arange(n_queries + 1)), columns)
 
@@ -102,7 +102,7 @@ def _retrieved(ranking: JudgedRanking, n_queries: int, depth: int | None) -> Gro
     if depth is not None:
         within = rank < depth
         row, rank, grade = row[within], rank[within], grade[within]
-    return Grouped.by_row(n_queries, row, grade, (rank + 1).astype(np.float64))
+    return Grouped.by_row(n_queries, row, grade, rank)
 
 
 def _ranked(found: Sequence[Grouped], queries: Indices, rows: int) -> tuple[Any, Any]:
@@ -111,6 +111,7 @@ def _ranked(found: Sequence[Grouped], queries: Indices, rows: int) -> tuple[Any,
     ranks = np.full((len(found), rows, width), np.inf)
     for run, one in enumerate(found):
         one.fill(queries, grades[run], ranks[run])
+    ranks += 1.0
     return grades, ranks
 
 
@@ -135,8 +136,8 @@ def _plan(
 
 
 def _deepest(found: Sequence[Grouped], judged: Grouped) -> int:
-    ranks = (int(one.columns[1].max(initial=1.0)) for one in found)
-    return max(*ranks, int(judged.widths.max(initial=1)))
+    deepest = (int(one.columns[1].max(initial=0)) + 1 for one in found)
+    return max(*deepest, int(judged.widths.max(initial=1)))
 
 
 def _power_of_two(n: int) -> int:
