@@ -114,6 +114,11 @@ def test_an_interval_with_zero_beside_a_small_p_value_is_explained():
     assert disagreement_note(row).startswith("the interval includes 0 though p 0.0040 is below 0.05")
 
 
+def test_an_interval_without_zero_beside_a_p_value_of_too_few_flips_is_explained():
+    row = dataclasses.replace(COMPARISON, p_value=0.1, n_permutations=9)
+    assert "9 random flips cannot give a p-value below 0.1000" in disagreement_note(row)
+
+
 def test_a_near_miss_is_explained_by_the_width_of_the_interval():
     row = dataclasses.replace(COMPARISON, p_value=0.06)
     assert "interval of 50 queries is somewhat too narrow" in disagreement_note(row)
