@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ranklens.cli.deliver import Delivery
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[dict[str, str | int]]
+else:
+    # Older releases of click have no type argument here.
+    _ParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,7 +85,7 @@ def measures(default: Sequence[str]) -> Callable[[F], F]:
     )
 
 
-class Columns(click.ParamType[dict[str, str | int]]):
+class Columns(_ParamType):
     """``query=qid,document=sku,score=3``: the columns of a table, by name or by position from 0."""
 
     name = "field=column,..."
