@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklens.arrays import current_backend
-from ranklens.core import DataError, MetricResult, QueryIndex, UnknownNameError
+from ranklens.core import UnknownNameError
 from ranklens.core.evaluation import Evaluation, Evaluations
-from ranklens.io import Qrels, Run, read_qrels, read_run
+from ranklens.io import as_qrels, as_run
 from ranklens.metrics.arguments import check_rel
 from ranklens.metrics.definitions import Measure
-from ranklens.metrics.measuring import measured_values
-from ranklens.metrics.names import MeasureLike, parse_measure, parse_measures
-from ranklens.metrics.ranking import JudgedPool, JudgedRanking, judged_pool, judged_ranking
+from ranklens.metrics.names import MeasureLike, parse_measures
+from ranklens.metrics.ranking import JudgedRanking, judged_pool, judged_ranking
+from ranklens.metrics.results import assembled
 from ranklens.metrics.slices import as_segments
 
 Measures = MeasureLike | Iterable[MeasureLike]
@@ -90,8 +87,7 @@ def evaluate(
     >>> evaluate(run, qrels, "RR", missing="skip")["RR"].mean
     0.75
     """
-    if not isinstance(run, Run):
-        run = read_run(run, on_error=on_error)
+    run = as_run(run, on_error=on_error)
     found = evaluate_many(
         {run.name: run},
         qrels,
@@ -148,11 +144,11 @@ def evaluate_many(
         raise ValueError("runs must hold at least one run, got none")
     options = _checked_options(missing, score_precision, on_error, depth, rel)
     wanted = _with_rel(parse_measures(measures), options["rel"])
-    judgements = qrels if isinstance(qrels, Qrels) else read_qrels(qrels, on_error=on_error)
+    judgements = as_qrels(qrels, on_error=on_error)
     pool = judged_pool(judgements)
     ranked: list[JudgedRanking] = []
     for name, source in runs.items():
-        run = source if isinstance(source, Run) else read_run(source, on_error=on_error, name=name)
+        run = as_run(source, on_error=on_error, name=name)
         ranked.append(
             judged_ranking(
                 run, judgements, pool, score_precision=score_precision, depth=depth, judged_only=judged_only
@@ -162,63 +158,7 @@ def evaluate_many(
             progress(len(ranked), len(runs))
     options |= {"score_precision": score_precision, "judged_only": judged_only, "depth": depth}
     options["segments"] = as_segments(segments)
-    return _results(tuple(runs), ranked, pool, wanted, options)
-
-
-def _results(
-    names: tuple[str, ...],
-    ranked: Sequence[JudgedRanking],
-    pool: JudgedPool,
-    measures: tuple[Measure, ...],
-    options: dict[str, Any],
-) -> Evaluations:
-    values = measured_values(ranked, pool, measures, current_backend())
-    in_run = np.stack([ranking.in_run for ranking in ranked])
-    measured = in_run if options["missing"] == "skip" else np.ones_like(in_run)
-    _check_finite(values, measured, names, measures, pool.query_ids)
-    values[~np.broadcast_to(measured[:, None, :], values.shape)] = np.nan
-    answerable = np.zeros(len(pool.query_ids), dtype=bool)
-    answerable[pool.row[pool.grade >= options["rel"]]] = True
-    canonical = functools.partial(_canonical, rel=options["rel"])
-    found = {}
-    for r, (name, ranking) in enumerate(zip(names, ranked, strict=True)):
-        found[name] = Evaluation(
-            run=name,
-            metrics=_metrics(values[r], measured[r], measures, pool.query_ids),
-            n_queries=int(measured[r].sum()),
-            n_without_relevant=int((measured[r] & ~answerable).sum()),
-            n_unjudged=ranking.n_unjudged,
-            n_not_retrieved=int((~ranking.in_run).sum()),
-            canonical=canonical,
-            **options,
-        )
-    return Evaluations(found, values, tuple(m.name for m in measures), pool.query_ids, measured)
-
-
-def _metrics(
-    values: NDArray[np.float64], measured: NDArray[np.bool_], measures: Sequence[Measure], ids: QueryIndex
-) -> tuple[MetricResult, ...]:
-    if not measured.all():
-        ids = QueryIndex([ids[i] for i in np.flatnonzero(measured)])
-        values = values[:, measured]
-    return tuple(MetricResult.from_arrays(m.name, ids, row) for m, row in zip(measures, values, strict=True))
-
-
-def _check_finite(
-    values: NDArray[np.float64],
-    measured: NDArray[np.bool_],
-    runs: Sequence[str],
-    measures: Sequence[Measure],
-    ids: QueryIndex,
-) -> None:
-    bad = ~np.isfinite(values) & measured[:, None, :]
-    if bad.any():
-        run, measure, query = np.argwhere(bad)[0]
-        raise DataError(
-            f"{measures[measure].name} of run {runs[run]} is {values[run, measure, query]} for query "
-            f"{ids[query]!r} (and for {int(bad.sum()) - 1} more values); a measure must be finite, so "
-            "check the grades or the measure's function"
-        )
+    return assembled(tuple(runs), ranked, pool, wanted, options)
 
 
 def _checked_options(
@@ -235,10 +175,3 @@ def _checked_options(
 
 def _with_rel(measures: tuple[Measure, ...], rel: float) -> tuple[Measure, ...]:
     return parse_measures([measure.with_default_rel(rel) for measure in measures])
-
-
-def _canonical(name: str, rel: float) -> str:
-    try:
-        return parse_measure(name).with_default_rel(rel).name
-    except ValueError:
-        return name
