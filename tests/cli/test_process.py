@@ -106,7 +106,7 @@ def test_debug_keeps_the_traceback(files):
     assert done.stderr.startswith("Traceback")
 
 
-def on_terminal(folder: Path, *arguments: str, columns: int, **environment: str) -> str:
+def on_terminal(folder: Path, *arguments: str, columns: int, code: int = 0, **environment: str) -> str:
     """Return what the command prints on a terminal of a given width."""
     leader, follower = pty.openpty()
     env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", **environment}
@@ -124,7 +124,7 @@ def on_terminal(folder: Path, *arguments: str, columns: int, **environment: str)
             if not chunk:
                 break
             chunks.append(chunk)
-        assert process.wait(60) == 0
+        assert process.wait(60) == code
     os.close(leader)
     return b"".join(chunks).decode()
 
@@ -154,3 +154,8 @@ def test_help_loads_no_numpy(files):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
     assert "compare" in done.stdout
+
+
+def test_a_failed_gate_is_said_once_on_a_terminal(files):
+    shown = on_terminal(files, "compare", *PAIR, "--fail-if", "delta > 0", columns=100, code=4)
+    assert shown.count("gate failed") == 1

@@ -107,4 +107,4 @@ def command(session: Session, /, **options: Any) -> int:
     document = comparison_document(rows, evaluations, gate, options)
     frame = json_frame(session, "compare", inputs, options) if delivery.format == "json" else {}
     delivery.send(document, frame)
-    return gate.close()
+    return gate.close(seen=delivery.is_read)

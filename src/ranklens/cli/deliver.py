@@ -33,6 +33,11 @@ class Delivery:
         if self.output is not None:
             _check_place(Path(self.output))
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the sentences of a document appear on a terminal."""
+        return self.output is None and sys.stdout.isatty() and self.format in ("table", "markdown")
+
     def send(self, document: Document, frame: Mapping[str, Any]) -> None:
         """Write the document; `frame` is what JSON says about the whole command."""
         to_terminal = self.output is None and sys.stdout.isatty()

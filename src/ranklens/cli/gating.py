@@ -11,6 +11,7 @@ from ranklens.cli.failures import GATE_FAILED
 from ranklens.cli.gate import Condition, NothingTestedError, Verdict, read_conditions
 from ranklens.cli.gate_syntax import parse_condition
 from ranklens.core import ComparisonResult
+from ranklens.core.tables import visible
 
 
 class Gate:
@@ -64,8 +65,8 @@ class Gate:
             "nothing_tested": [str(failure) for failure in self.failures],
         }
 
-    def close(self) -> int:
-        """Return the exit code, having said on standard error why it is not 0.
+    def close(self, *, seen: bool = False) -> int:
+        """Return the exit code, having said on standard error why it is not 0, unless that was `seen`.
 
         Raises
         ------
@@ -73,9 +74,9 @@ class Gate:
             When no condition failed, but one of them measured nothing.
         """
         if self.failed:
-            for verdict in self.verdicts:
-                for line in _sentences(verdict) if verdict.matches else []:
-                    click.echo(line, err=True)
+            lines = [line for v in self.verdicts if v.matches for line in _sentences(v)]
+            for line in lines if not seen else []:
+                click.echo(visible(line), err=True)
             return GATE_FAILED
         if self.failures:
             raise self.failures[0]
