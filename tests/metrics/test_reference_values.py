@@ -12,6 +12,7 @@ import pytest
 
 from ranklens.core import DataError, DataWarning
 from ranklens.core.evaluation import Evaluations
+from ranklens.io import Qrels, Run, read_qrels, read_run
 from ranklens.metrics import evaluate, evaluate_many, trec_eval_name
 
 COLLECTIONS = (
@@ -66,6 +67,43 @@ def test_every_value_of_every_topic_is_reproduced(
         np.testing.assert_allclose(means, list(run[f"mean{suffix}"].values()), atol=1e-9, rtol=0)
         means = [metric.mean for metric in complete[name]]
         np.testing.assert_allclose(means, list(run[f"mean_complete{suffix}"].values()), atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet", "pandas", "polars", "pyarrow", "dict"])
+@pytest.mark.parametrize("collection", ["wtr-tables", "cacm"])
+def test_every_form_of_the_same_data_in_any_order_gives_the_same_bits(
+    data_dir: Path, tmp_path: Path, collection: str, form: str
+) -> None:
+    expected = reference(data_dir / collection)
+    qrels = read_qrels(data_dir / collection / expected["qrels"])
+    for name, run in expected["runs"].items():
+        original = read_run(data_dir / collection / run["file"])
+        want = evaluate(original, qrels, expected["columns"], score_precision="float32")
+        pair = [
+            in_form(original, form, tmp_path / f"run.{form}"),
+            in_form(qrels, form, tmp_path / f"qrels.{form}"),
+        ]
+        found = evaluate(*pair, expected["columns"], score_precision="float32")
+        assert found.metrics == want.metrics, name
+
+
+def in_form(table: Run | Qrels, form: str, path: Path) -> Any:
+    """Shuffle the rows of a run or of judgements, and return them as a frame, a dictionary or a file."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(table.to_columns()).sample(fraction=1.0, shuffle=True, seed=3)
+    if form == "dict":
+        nested: dict[str, dict[str, float]] = {}
+        for query, document, value in frame.iter_rows():
+            nested.setdefault(query, {})[document] = value
+        return nested
+    if form in ("pandas", "pyarrow"):
+        pytest.importorskip(form)
+        return frame.to_pandas() if form == "pandas" else frame.to_arrow()
+    if form == "polars":
+        return frame
+    write = {"jsonl": "write_ndjson", "parquet": "write_parquet"}.get(form, "write_csv")
+    getattr(frame, write)(path, **({"separator": "\t"} if form == "tsv" else {}))
+    return path
 
 
 @pytest.mark.parametrize("collection", ["dl21-passage", "cacm"])
