@@ -56,6 +56,7 @@ def test_json_has_every_number_and_what_it_was_made_from(command):
     assert [item["name"] for item in found["inputs"]] == ["qrels", "weak", "strong"]
     assert found["inputs"][1]["sha256"] == hashlib.sha256(Path(WEAK).read_bytes()).hexdigest()
     assert found["options"]["missing"] == "zero"
+    assert found["measures"] == ["nDCG@10", "RR"]
 
 
 def test_csv_has_a_record_for_each_run_with_all_digits(command):

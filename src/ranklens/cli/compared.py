@@ -55,6 +55,7 @@ def comparison_document(
         records=[row.to_dict() for row in rows],
         payload={
             "seed": options["seed"],
+            "measures": list(dict.fromkeys(row.metric for row in overall)),
             "runs": {name: counts(evaluation) for name, evaluation in evaluations.items()},
             "comparisons": [_with_sight(row, visible) for row in rows],
             "gate": gate.to_dict(),
@@ -122,7 +123,7 @@ def _table(rows: Sequence[ComparisonResult], caption: list[str]) -> Table:
     }
     if len(rows) > 1 and len(same["A"][0]) == 1:
         same["mean A"] = ({row.mean_a for row in rows}, f"mean A = {fixed(first.mean_a)}")
-    if not caption:
+    if not caption and len(rows) > 1:
         same = {"measure": ({row.metric for row in rows}, first.metric), **same}
     told = {name: text for name, (values, text) in same.items() if len(values) == 1}
     dropped = {*told, *(["measure"] if caption else [])}

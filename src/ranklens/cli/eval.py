@@ -75,6 +75,7 @@ def eval_document(
             for run, query, values in rows
         ],
         payload={
+            "measures": names,
             "runs": {
                 run: {
                     **counts(e),
@@ -82,7 +83,7 @@ def eval_document(
                     **({"per_query": _nested(e)} if per_query else {}),
                 }
                 for run, e in evaluations.items()
-            }
+            },
         },
         trec=_trec(evaluations, per_query) if wanted == "trec" else [],
     )
@@ -103,21 +104,26 @@ def _nested(evaluation: Evaluation) -> dict[str, dict[str, float]]:
 def means_table(names: Sequence[str], evaluations: Mapping[str, Evaluation]) -> Table:
     """Return a row of means for each run."""
     from ranklens.cli.document import Table
+    from ranklens.core.presentation import fixed
 
-    cells = [[run, *(shown(name, e[name].mean) for name in names)] for run, e in evaluations.items()]
+    cells = [[run, *(fixed(e[name].mean) for name in names)] for run, e in evaluations.items()]
     return Table(None, ["run", *names], cells)
 
 
 def per_query_table(names: Sequence[str], evaluations: Mapping[str, Evaluation]) -> Table:
     """Return a row for each query, and the means below them; the run is named where there are several."""
     from ranklens.cli.document import Table
+    from ranklens.core.presentation import fixed
 
     several = len(evaluations) > 1
     rows = []
     for run, e in evaluations.items():
-        for query, values in [*_by_query(e), ("all", [e[name].mean for name in names])]:
-            cells = [shown(name, value) for name, value in zip(names, values, strict=True)]
-            rows.append([*([run] if several else []), query, *cells])
+        lines = [
+            [query, *(shown(name, value) for name, value in zip(names, values, strict=True))]
+            for query, values in _by_query(e)
+        ]
+        lines.append(["all", *(fixed(e[name].mean) for name in names)])
+        rows += [[run, *line] if several else line for line in lines]
     return Table(None, [*(["run"] if several else []), "query", *names], rows)
 
 
