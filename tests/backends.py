@@ -49,19 +49,24 @@ def open_variant(variant: str) -> Backend:
 
 
 @pytest.fixture(params=VARIANTS)
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
-    """Each backend in turn, inside its `precise()`; "jax" has 64-bit types switched off outside of it."""
+def user_backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    """Each backend in turn, as a user has it: with "jax", 64-bit types are switched off."""
     variant = request.param
     opened = open_variant(variant)
     if variant.startswith("strict"):
         forbid_host_syncs(monkeypatch)
-    if variant == "jax-x64":
-        jax = importlib.import_module("jax")
-        with jax.enable_x64(True), opened.precise():
+    if variant.startswith("jax"):
+        with importlib.import_module("jax").enable_x64(variant == "jax-x64"):
             yield opened
-        return
-    with opened.precise():
+    else:
         yield opened
+
+
+@pytest.fixture
+def backend(user_backend: Backend) -> Iterator[Backend]:
+    """Each backend in turn, with 64-bit types, as kernels have it."""
+    with user_backend.precise():
+        yield user_backend
 
 
 def forbid_host_syncs(monkeypatch: pytest.MonkeyPatch) -> None:

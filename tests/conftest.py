@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from backends import backend as backend
+from backends import user_backend as user_backend
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays.budget import cut
 from ranklens.arrays.streams import Purpose, fill_words
 
 BYTE_VALUES = 256
@@ -44,46 +45,45 @@ def add_table_sums(tables: Floats, seed: int, start: int, first_column: int, sum
         np.add(sums, part, out=sums)
 
 
-def add_resampled(values: Floats, seed: int, start: int, sums: Floats) -> None:
-    """Add to `sums` (resamples start ...) the values that their draws pick, two draws a word."""
+def add_resampled(values: Floats, seed: int, start: int, columns: range, sums: Floats) -> None:
+    """Add to `sums` (resamples start ...) the values that the draws of some word columns pick, two a word."""
     n, length = values.shape[0], sums.shape[0]
     bound = np.array(n, dtype=np.uint64)
     drawn = np.empty((_COLUMNS_AT_ONCE, length), dtype=np.uint64)
-    index = np.empty((2, _COLUMNS_AT_ONCE, length), dtype=np.uint64)
+    index = np.empty((_COLUMNS_AT_ONCE, 2, length), dtype=np.uint64)
     picked = np.empty((2 * _COLUMNS_AT_ONCE, length), dtype=values.dtype)
-    for column in range(0, n // 2, _COLUMNS_AT_ONCE):
-        k = min(_COLUMNS_AT_ONCE, n // 2 - column)
-        for row in range(k):
-            fill_words(drawn[row], seed, start, column + row, Purpose.RESAMPLES)
-        pair = index[:, :k] if k == _COLUMNS_AT_ONCE else np.empty((2, k, length), dtype=np.uint64)
-        np.bitwise_and(drawn[:k], _HALF_MASK, out=pair[0])
-        np.right_shift(drawn[:k], _HALF, out=pair[1])
+    for few in cut(columns, _COLUMNS_AT_ONCE):
+        rows, pair = drawn[: len(few)], index[: len(few)]
+        for row, column in zip(rows, few, strict=True):
+            fill_words(row, seed, start, column, Purpose.RESAMPLES)
+        np.bitwise_and(rows, _HALF_MASK, out=pair[:, 0])
+        np.right_shift(rows, _HALF, out=pair[:, 1])
         np.multiply(pair, bound, out=pair)
         np.right_shift(pair, _HALF, out=pair)
-        _add_picked(values, pair.reshape(2 * k, length), picked[: 2 * k], sums)
-    if n % 2:
-        fill_words(drawn[0], seed, start, n // 2, Purpose.RESAMPLES)
-        last = (drawn[:1] & _HALF_MASK) * bound >> _HALF
-        _add_picked(values, last, picked[:1], sums)
+        # The last word of an odd sample gives one draw.
+        n_draws = min(2 * len(few), n - 2 * few.start)
+        _add_picked(values, pair.reshape(2 * len(few), length)[:n_draws], picked[:n_draws], sums)
 
 
-def add_resampled_wide(values: Floats, seed: int, start: int, sums: Floats) -> None:
+def add_resampled_wide(values: Floats, seed: int, start: int, columns: range, sums: Floats) -> None:
     """Do the same for more than 2^16 values, whose draws take a whole word each."""
-    n, length = values.shape[0], sums.shape[0]
-    bound = np.array(n, dtype=np.uint64)
-    drawn = np.empty((1, length), dtype=np.uint64)
-    carry = np.empty((1, length), dtype=np.uint64)
-    picked = np.empty((1, length), dtype=values.dtype)
-    for column in range(n):
-        fill_words(drawn[0], seed, start, column, Purpose.RESAMPLES)
-        np.bitwise_and(drawn, _HALF_MASK, out=carry)
-        np.multiply(carry, bound, out=carry)
-        np.right_shift(carry, _HALF, out=carry)
-        np.right_shift(drawn, _HALF, out=drawn)
-        np.multiply(drawn, bound, out=drawn)
-        np.add(drawn, carry, out=drawn)
-        np.right_shift(drawn, _HALF, out=drawn)
-        _add_picked(values, drawn, picked, sums)
+    length = sums.shape[0]
+    bound = np.array(values.shape[0], dtype=np.uint64)
+    drawn = np.empty((_COLUMNS_AT_ONCE, length), dtype=np.uint64)
+    carry = np.empty((_COLUMNS_AT_ONCE, length), dtype=np.uint64)
+    picked = np.empty((_COLUMNS_AT_ONCE, length), dtype=values.dtype)
+    for few in cut(columns, _COLUMNS_AT_ONCE):
+        high, low = drawn[: len(few)], carry[: len(few)]
+        for row, column in zip(high, few, strict=True):
+            fill_words(row, seed, start, column, Purpose.RESAMPLES)
+        np.bitwise_and(high, _HALF_MASK, out=low)
+        np.multiply(low, bound, out=low)
+        np.right_shift(low, _HALF, out=low)
+        np.right_shift(high, _HALF, out=high)
+        np.multiply(high, bound, out=high)
+        np.add(high, low, out=high)
+        np.right_shift(high, _HALF, out=high)
+        _add_picked(values, high, picked[: len(few)], sums)
 
 
 def _add_picked(values: Floats, index: NDArray[np.uint64], picked: Floats, sums: Floats) -> None:

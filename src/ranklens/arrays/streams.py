@@ -26,7 +26,7 @@ BLOCK = 4096
 
 LANES = 4
 """Words that one counter gives."""
-_WORD = 2**64
+_LAST = 2**64 - 1
 Words = NDArray[np.uint64]
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -124,29 +124,29 @@ def fill_words(row: Words, seed: int, start: int, column: int, purpose: Purpose)
         block, first = divmod(position, BLOCK)
         end = min(stop, position - first + BLOCK)
         skipped = first % LANES
-        generator = _position(key, (first // LANES, column, block, int(purpose)))
-        row[position - start : end - start] = generator.random_raw(end - position + skipped)[skipped:]
+        generator = philox_at(key, (first // LANES, column, block, purpose))
+        drawn = generator.random_raw(end - position + skipped)
+        row[position - start : end - start] = drawn[skipped:] if skipped else drawn
         position = end
 
 
-def _position(key: tuple[int, int], counter: tuple[int, int, int, int]) -> np.random.Philox:
+def philox_at(key: tuple[int, int], counter: tuple[int, int, int, int]) -> np.random.Philox:
     """Set this thread's generator so that its next four outputs are those of `counter`."""
-    generator = _own.philox
-    state = _own.state
-    state["state"]["counter"] = _before(counter)
-    state["state"]["key"] = key
+    generator, state = _own.philox, _own.state
+    state["state"] = {"counter": _before(*counter), "key": key}
     generator.state = state
     return generator
 
 
-def _before(counter: tuple[int, int, int, int]) -> tuple[int, ...]:
+def _before(c0: int, c1: int, c2: int, c3: int) -> tuple[int, int, int, int]:
     # NumPy increments the 256-bit counter before it uses it.
-    below = []
-    borrow = 1
-    for word in counter:
-        below.append((word - borrow) % _WORD)
-        borrow = int(word < borrow)
-    return tuple(below)
+    if c0:
+        return c0 - 1, c1, c2, c3
+    if c1:
+        return _LAST, c1 - 1, c2, c3
+    if c2:
+        return _LAST, _LAST, c2 - 1, c3
+    return _LAST, _LAST, _LAST, c3 - 1 if c3 else _LAST
 
 
 class _OwnGenerator(threading.local):

@@ -19,8 +19,8 @@ def to_host(*arrays: Any) -> tuple[HostArray, ...]:
     Parameters
     ----------
     *arrays
-        Arrays of one library on one device. Where several are packed into one transfer, integers beyond
-        2^53 would be rounded; counts and flags never are.
+        Arrays of one library on one device. Arrays of several types travel as float64, so that integers
+        among them must stay below 2^53, as counts and flags do.
 
     Returns
     -------
@@ -33,9 +33,10 @@ def to_host(*arrays: Any) -> tuple[HostArray, ...]:
     >>> to_host(np.arange(2), np.ones(1))
     (array([0, 1]), array([1.]))
     """
+    # NumPy's own reductions give scalars where other libraries give arrays without dimensions.
+    if all(isinstance(array, (np.ndarray, np.generic)) for array in arrays):
+        return tuple(np.asarray(array) for array in arrays)
     backend = backend_of(*arrays)
-    if backend.name == "numpy":
-        return arrays
     if backend.name == "jax":
         import jax
 
@@ -47,7 +48,10 @@ def to_host(*arrays: Any) -> tuple[HostArray, ...]:
 
 def _pack(backend: Backend, arrays: tuple[Any, ...]) -> Any:
     xp = backend.xp
-    return xp.concat([xp.astype(xp.reshape(array, (-1,)), backend.float_dtype) for array in arrays])
+    flat = [xp.reshape(array, (-1,)) for array in arrays]
+    if any(array.dtype != flat[0].dtype for array in flat):
+        flat = [xp.astype(array, backend.float_dtype) for array in flat]
+    return xp.concat(flat)
 
 
 def _unpack(arrays: tuple[Any, ...], packed: HostArray) -> tuple[HostArray, ...]:

@@ -16,7 +16,7 @@ from ranklens.kernels.flips import (
     sign_matrix,
     table_sums,
 )
-from ranklens.kernels.ties import Comparable, reach
+from ranklens.kernels.ties import Comparable
 
 _FLOAT_BYTES = 8
 _TABLE_BYTES = BYTES * BYTE_VALUES * _FLOAT_BYTES
@@ -25,7 +25,7 @@ _TABLE_COPIES = 3
 _LOOKUP_COPIES = 5
 _SIGN_COPIES = 4
 _SUM_COPIES = 4
-_HOST_BLOCK = 4096
+_HOST_BLOCK = 12_288
 _BATCH_BLOCK = 1024
 
 
@@ -50,11 +50,10 @@ def flip_counts(sample: Comparable, *, seed: int, resamples: range, alternative:
     """
     xp = backend_of(sample.values).xp
     observed = xp.sum(sample.values, axis=-1)
-    band = reach(sample.values, sample.exact)
     sums_of = _single_sums if sample.values.ndim == 1 else _batch_sums
     count = xp.zeros_like(observed, dtype=xp.int64)
     for sums in sums_of(sample.values, seed, resamples):
-        count = count + count_extreme(sums, observed, band, alternative)
+        count = count + count_extreme(sums, observed, sample.band, alternative)
     return count
 
 
@@ -67,10 +66,12 @@ def _sums_by_block(values: Any, seed: int, resamples: range) -> list[Any]:
     backend = backend_of(values)
     n_columns = -(-values.shape[0] // WORD_BITS)
     columns_at_once = rows_within(_TABLE_BYTES * _TABLE_COPIES, n_columns, share=0.25)
-    blocks = list(cut(resamples, _block_length(backend.name, columns_at_once, len(resamples))))
+    blocks = [*cut(resamples, _block_length(backend.name, columns_at_once, len(resamples)))]
     sums = [backend.xp.zeros(len(block), dtype=values.dtype, device=backend.device) for block in blocks]
     for columns in cut(range(n_columns), columns_at_once):
-        tables = byte_tables(values[WORD_BITS * columns.start : min(WORD_BITS * columns.stop, values.shape[0])])
+        tables = byte_tables(
+            values[WORD_BITS * columns.start : min(WORD_BITS * columns.stop, values.shape[0])]
+        )
         for i, block in enumerate(blocks):
             if backend.name == "numpy":
                 add_table_sums(tables, seed, block.start, columns.start, sums[i])
@@ -82,7 +83,7 @@ def _sums_by_block(values: Any, seed: int, resamples: range) -> list[Any]:
 
 def _block_length(backend_name: str, n_columns: int, n_resamples: int) -> int:
     if backend_name == "numpy":
-        return _HOST_BLOCK if n_columns > 1 else 4 * _HOST_BLOCK
+        return _HOST_BLOCK
     return rows_within(n_columns * _FLOAT_BYTES * _LOOKUP_COPIES, n_resamples, share=0.25)
 
 

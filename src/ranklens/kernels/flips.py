@@ -20,14 +20,15 @@ BYTES = WORD_BITS // BYTE_BITS
 def signed_sums(groups: Any) -> Any:
     """Return the sums of each group's members under every choice of signs.
 
-    From shape (..., k) to (..., 2^k): entry b sums the members, those whose bit is set in b subtracted.
+    From shape (groups, k), k a power of two, to (groups, 2^k): entry b subtracts the members whose bit is set
+    in b, lowest first, and adds the others. Neighbours are merged until one table is left of each group.
     """
     xp = namespace(groups)
-    sums = xp.zeros_like(groups[..., :1])
-    for member in range(groups.shape[-1]):
-        value = groups[..., member : member + 1]
-        sums = xp.concat([sums + value, sums - value], axis=-1)
-    return sums
+    tables = xp.stack([groups, -groups], axis=-1)
+    while tables.shape[1] > 1:
+        low, high = tables[:, 0::2, None, :], tables[:, 1::2, :, None]
+        tables = xp.reshape(low + high, (tables.shape[0], tables.shape[1] // 2, -1))
+    return tables[:, 0, :]
 
 
 def byte_tables(values: Any) -> Any:
@@ -83,4 +84,5 @@ def is_extreme(sums: Any, observed: Any, band: Any, alternative: str) -> Any:
 def count_extreme(sums: Any, observed: Any, band: Any, alternative: str) -> Any:
     """Count the extreme sums along the first axis: from (m, ...) to int64 (...)."""
     xp = namespace(sums)
-    return xp.count_nonzero(is_extreme(sums, observed, band, alternative), axis=0)
+    axis = 0 if sums.ndim > 1 else None
+    return xp.count_nonzero(is_extreme(sums, observed, band, alternative), axis=axis)

@@ -11,6 +11,8 @@ from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns,
 
 _FLOAT_BYTES = 8
 _HOST_BLOCK = 4096
+_MOST_PARTS = 8
+_LEAST_COLUMNS = 256
 # Below this many draws starting threads costs more than they save.
 _DRAWS_WORTH_THREADS = 4_000_000
 # Indices, words and their halves, of two draws a word, beside what each comparison picks.
@@ -41,16 +43,26 @@ def resample_sums(values: Any, *, seed: int, resamples: range) -> Any:
 def _on_host(values: Any, seed: int, resamples: range) -> Any:
     xp = backend_of(values).xp
     n = values.shape[0]
-    sums = xp.zeros(len(resamples), dtype=values.dtype, device=None)
     add = add_resampled_wide if n >= WIDE_FROM else add_resampled
+    parts = _parts(n_word_columns(n))
+    sums = xp.zeros((len(parts), len(resamples)), dtype=values.dtype, device=None)
 
-    def fill(block: range) -> None:
+    def fill(task: tuple[int, range]) -> None:
+        part, block = task
         first = block.start - resamples.start
-        add(values, seed, block.start, sums[first : first + len(block)])
+        add(values, seed, block.start, parts[part], sums[part, first : first + len(block)])
 
-    n_threads = n_cores() if n * len(resamples) >= _DRAWS_WORTH_THREADS else 1
-    for_each(fill, cut(resamples, _HOST_BLOCK), n_threads=n_threads)
-    return sums
+    tasks = [(part, block) for block in cut(resamples, _HOST_BLOCK) for part in range(len(parts))]
+    for_each(fill, tasks, n_threads=n_cores() if n * len(resamples) >= _DRAWS_WORTH_THREADS else 1)
+    return xp.sum(sums, axis=0)
+
+
+def _parts(n_columns: int) -> list[range]:
+    """Cut the columns for the threads, in a way that hangs on nothing but their number.
+
+    What is added to what is then the same for any number of threads and any cut of the resamples.
+    """
+    return [*cut(range(n_columns), max(_LEAST_COLUMNS, -(-n_columns // _MOST_PARTS)))]
 
 
 def _on_device(values: Any, seed: int, resamples: range) -> Any:

@@ -7,9 +7,10 @@ terms, so that no scaling of the differences changes a verdict, and not to the o
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
-from ranklens.arrays import namespace
+from ranklens.arrays import cut, device_of, namespace, rows_within
 
 SCALES = (
     1,
@@ -36,10 +37,16 @@ SCALES = (
     5000,
     10000,
 )
-"""Steps per unit that are tried: dyadic and decimal cutoffs, rounded scores, reciprocal ranks to depth 10."""
+"""Steps per unit that are tried, coarsest first: dyadic and decimal cutoffs, rounded scores, and 2520 for
+reciprocal ranks to depth 10."""
 
 LATTICE_SLACK = 4.0
 BAND = 8.0
+EXACT_BAND = 0.5
+"""Between integers, whose sums are exact."""
+_FLOAT_BYTES = 8
+# Temporaries of one scale, in units of the differences.
+_FIT_COPIES = 4
 # Above the first multiply by the second, below the third by the fourth.
 _SAFE64 = (2.0**500, 2.0**-600, 2.0**-500, 2.0**600)
 _SAFE32 = (2.0**60, 2.0**-80, 2.0**-40, 2.0**100)
@@ -48,47 +55,59 @@ _SAFE32 = (2.0**60, 2.0**-80, 2.0**-40, 2.0**100)
 class Comparable(NamedTuple):
     """Differences times `factor`, whose sums can be compared; shapes (..., n), (...) and (...).
 
-    `exact` says that they are integers with exact sums.
+    A sum that falls short of the observed one by no more than `band` counts as equal to it.
     """
 
     values: Any
     factor: Any
-    exact: Any
+    band: Any
 
 
-def comparable(deltas: Any, scales: tuple[int, ...] = SCALES) -> Comparable:
-    """Bring differences of shape (..., n) to the coarsest of `scales` that fits each row.
+def comparable(deltas: Any, eps: float) -> Comparable:
+    """Bring differences of shape (..., n) to the coarsest lattice that fits each row.
 
-    Rows that no scale fits are multiplied by a power of two, if need be, so that no sum over- or underflows.
+    Rows that none fits are multiplied by a power of two, if need be, so that no sum over- or underflows.
+    `eps` is that of the type in which the differences were computed.
     """
     xp = namespace(deltas)
     largest = xp.max(xp.abs(deltas), axis=-1)
-    factor = safe_factor(largest)
-    values = deltas * factor[..., None]
-    exact = xp.zeros_like(largest, dtype=xp.bool)
-    for scale in reversed(scales):
-        multiples, fits = lattice_multiples(deltas, largest, scale)
-        values = xp.where(fits[..., None], multiples, values)
-        factor = xp.where(fits, 1.0 * scale, factor)
-        exact = exact | fits
-    return Comparable(values, factor, exact)
+    scale = lattice_scale(deltas, largest, eps)
+    exact = scale < math.inf
+    factor = xp.where(exact, scale, safe_factor(largest))
+    scaled = deltas * factor[..., None]
+    values = xp.where(exact[..., None], xp.round(scaled), scaled)
+    return Comparable(values, factor, xp.where(exact, EXACT_BAND, tie_band(values, eps)))
 
 
-def lattice_multiples(deltas: Any, largest: Any, scale: int) -> tuple[Any, Any]:
-    """Return ``deltas * scale`` rounded to integers, and whether that is what each row holds.
+def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
+    """Return the coarsest of `SCALES` that fits each row, infinity where none does; shape (...)."""
+    xp, device = namespace(deltas), device_of(deltas)
+    scales = xp.asarray(SCALES, dtype=deltas.dtype, device=device)
+    at_once = rows_within(_FIT_COPIES * _FLOAT_BYTES * math.prod(deltas.shape), len(SCALES), share=0.5)
+    coarsest = xp.full_like(largest, math.inf)
+    for some in cut(range(len(SCALES)), at_once):
+        few = scales[some.start : some.stop]
+        fits = lattice_fits(deltas, largest, few, eps)
+        few = xp.reshape(few, (-1, *[1] * largest.ndim))
+        coarsest = xp.minimum(coarsest, xp.min(xp.where(fits, few, math.inf), axis=0))
+    return coarsest
+
+
+def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: float) -> Any:
+    """Whether each row of `deltas` (..., n) holds multiples of one over each scale, shape (scales, ...).
 
     A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so a
     difference is a multiple of the step when it is one to within 4 eps · max(1, max|d|). A row of multiples
     that are all 0, or whose sums could leave the exact integers, does not fit.
     """
     xp = namespace(deltas)
-    eps = xp.finfo(deltas.dtype).eps
-    scaled = deltas * scale
-    multiples = xp.round(scaled)
-    slack = xp.where(largest > 1.0, largest, 1.0) * (LATTICE_SLACK * eps * scale)
-    error = xp.max(xp.abs(scaled - multiples), axis=-1)
-    summable = largest * (scale * deltas.shape[-1]) < 2.0 / eps
-    return multiples, (error <= slack) & summable & xp.any(multiples != 0.0, axis=-1)
+    scales = xp.reshape(scales, (-1, *[1] * largest.ndim))
+    scaled = deltas * scales[..., None]
+    error = xp.max(xp.abs(scaled - xp.round(scaled)), axis=-1)
+    slack = xp.where(largest > 1.0, largest, 1.0) * (LATTICE_SLACK * eps)
+    most = largest * scales
+    summable = most * deltas.shape[-1] < 2.0 / xp.finfo(deltas.dtype).eps
+    return (error <= slack * scales) & summable & (most > 0.5)
 
 
 def safe_factor(largest: Any) -> Any:
@@ -100,8 +119,7 @@ def safe_factor(largest: Any) -> Any:
     return xp.where((largest < low) & (largest > 0.0), up, factor)
 
 
-def reach(values: Any, exact: Any) -> Any:
-    """Return how far a sum may fall short of the observed one and still count as equal to it, shape (...)."""
+def tie_band(values: Any, eps: float) -> Any:
+    """Return 8 eps Σ|values|, shape (...)."""
     xp = namespace(values)
-    eps = xp.finfo(values.dtype).eps
-    return xp.where(exact, 0.5, BAND * eps * xp.sum(xp.abs(values), axis=-1))
+    return xp.sum(xp.abs(values), axis=-1) * (BAND * eps)

@@ -12,7 +12,7 @@ from ranklens.kernels.resamples import order_statistics
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
 from ranklens.stats.power import check_alpha
-from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, require_finite
+from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, eps_of, require_finite
 
 
 def paired_bootstrap(
@@ -92,7 +92,9 @@ def _resampled(
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=1)
-        summary, *bad = to_host(*_summary(sample, backend, seed, n_resamples, positions))
+        summary, *bad = to_host(
+            *_summary(sample, eps_of(deltas, backend), backend, seed, n_resamples, positions)
+        )
         if bad and bad[0]:
             require_finite(to_host(sample)[0])
     scale = _Scale(int(sample.shape[0]), *summary[:3].tolist())
@@ -118,10 +120,10 @@ class _Scale(NamedTuple):
 
 
 def _summary(
-    sample: Any, backend: Backend, seed: int, n_resamples: int, positions: list[float]
+    sample: Any, eps: float, backend: Backend, seed: int, n_resamples: int, positions: list[float]
 ) -> tuple[Any, ...]:
     xp = backend.xp
-    values, factor, _ = comparable_sample(sample, backend)
+    values, factor, _ = comparable_sample(sample, backend, eps)
     sums = resample_sums(values, seed=seed, resamples=range(n_resamples))
     below = [math.floor(position) for position in positions]
     ranks = tuple(rank for low in below for rank in (low, min(low + 1, n_resamples - 1)))

@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
+    EXACT_BAND,
     LATTICE_SLACK,
     SCALES,
     Comparable,
     comparable,
-    lattice_multiples,
+    lattice_fits,
     safe_factor,
+    tie_band,
 )
 
 _GLANCE = 8
-_EPS = 2.0**-52
+EPS = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Lattice:
     integers: NDArray[np.int64]
 
 
-def lattice_of(deltas: NDArray[np.float64]) -> Lattice | None:
+def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
     """Find the coarsest lattice on which all differences lie.
 
     Tried are steps of 1/1, 1/2, 1/4, 1/5, 1/8, 1/10 and so on to 1/10,000, and 1/2520 (reciprocal ranks to
@@ -44,6 +46,8 @@ def lattice_of(deltas: NDArray[np.float64]) -> Lattice | None:
     ----------
     deltas : numpy.ndarray of float64, shape (n,)
         Finite, with n at least 1.
+    eps : float
+        The spacing of the type in which the differences were computed; by default float64's.
 
     Returns
     -------
@@ -59,30 +63,30 @@ def lattice_of(deltas: NDArray[np.float64]) -> Lattice | None:
     True
     """
     largest = np.max(np.abs(deltas))
-    for scale in _candidates(deltas, float(largest)):
-        multiples, fits = lattice_multiples(deltas, largest, scale)
-        if fits:
-            return Lattice(scale, multiples.astype(np.int64))
+    for scale in _candidates(deltas, float(largest), eps):
+        if lattice_fits(deltas, largest, np.array([float(scale)]), eps)[0]:
+            return Lattice(scale, np.rint(deltas * scale).astype(np.int64))
     return None
 
 
-def comparable_sample(deltas: Any, backend: Backend) -> Comparable:
+def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Comparable:
     """Bring differences to where their sums can be compared, without waiting for a device.
 
     On the host the search for a lattice stops at the first that fits; elsewhere all are tried in one program.
     """
     if backend.name != "numpy":
-        return compiled(comparable, backend)(deltas)
-    lattice = lattice_of(deltas)
+        return compiled(comparable, backend, static=("eps",))(deltas, eps=eps)
+    lattice = lattice_of(deltas, eps)
     if lattice is not None:
-        return Comparable(lattice.integers.astype(np.float64), np.float64(lattice.scale), np.True_)
+        return Comparable(lattice.integers.astype(np.float64), np.float64(lattice.scale), EXACT_BAND)
     factor = safe_factor(np.max(np.abs(deltas)))
-    return Comparable(deltas * factor, factor, np.False_)
+    values = deltas * factor
+    return Comparable(values, factor, tie_band(values, eps))
 
 
-def _candidates(deltas: NDArray[np.float64], largest: float) -> list[int]:
+def _candidates(deltas: NDArray[np.float64], largest: float, eps: float) -> list[int]:
     """Return the scales that the first few differences do not rule out; most samples rule out all."""
-    slack = LATTICE_SLACK * _EPS * max(1.0, largest)
+    slack = LATTICE_SLACK * eps * max(1.0, largest)
     head = [value for value in deltas[:_GLANCE].tolist() if abs(value) < 2.0**53]
     return [
         scale for scale in SCALES if all(abs(x * scale - round(x * scale)) <= slack * scale for x in head)

@@ -10,7 +10,7 @@ from ranklens.arrays import Seed, resolve_backend, seed_of, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
-from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, require_finite
+from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, eps_of, require_finite
 
 _MINIMUM = 2
 
@@ -125,7 +125,7 @@ def _count(deltas: Any, seed: int, n_permutations: int, alternative: str) -> int
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=_MINIMUM)
         count = flip_counts(
-            comparable_sample(sample, backend),
+            comparable_sample(sample, backend, eps_of(deltas, backend)),
             seed=seed,
             resamples=range(n_permutations),
             alternative=alternative,

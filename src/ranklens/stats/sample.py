@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, is_array, namespace, resolve_backend, to_host
 from ranklens.core import InsufficientSampleError
+from ranklens.stats.lattice import EPS, comparable_sample
 
 _SHOWN = 5
 
 
 def check_deltas(deltas: Any, *, minimum: int = 1, query_ids: Sequence[str] | None = None) -> Any:
     """Return `deltas` as a one-dimensional, finite floating array in its own namespace.
+
+    Multiples of a step that float32 or a narrower type has rounded come back as what they were.
 
     Parameters
     ----------
@@ -43,6 +46,10 @@ def check_deltas(deltas: Any, *, minimum: int = 1, query_ids: Sequence[str] | No
         array = as_sample(deltas, backend, minimum=minimum, query_ids=query_ids)
         if backend.name != "numpy":
             require_finite(to_host(array)[0], query_ids)
+        eps = eps_of(deltas, backend)
+        if eps > EPS:
+            values, factor, _ = comparable_sample(array, backend, eps)
+            array = values / factor
     return array
 
 
@@ -62,6 +69,16 @@ def as_sample(deltas: Any, backend: Backend, *, minimum: int, query_ids: Sequenc
             raise ValueError("deltas is empty; pass at least one per-query difference")
         raise InsufficientSampleError(n, minimum)
     return _as_floats(values, backend, query_ids)
+
+
+def eps_of(deltas: Any, backend: Backend) -> float:
+    """Return the spacing of the type in which `deltas` were computed: float64's for lists and integers."""
+    if not is_array(deltas):
+        return EPS if backend.name == "numpy" else float(backend.xp.finfo(backend.float_dtype).eps)
+    if isinstance(deltas, np.ndarray):
+        return max(EPS, float(np.finfo(deltas.dtype).eps)) if deltas.dtype.kind == "f" else EPS
+    dtype = deltas.dtype if backend.xp.isdtype(deltas.dtype, "real floating") else backend.float_dtype
+    return float(backend.xp.finfo(dtype).eps)
 
 
 def count_not_finite(values: Any) -> Any:

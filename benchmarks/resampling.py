@@ -1,0 +1,136 @@
+"""How long the sign-flip test and the bootstrap take beside scipy's and ranx's.
+
+Every job is warm and takes turns with its peers, so that a busy moment hits all of them; figures are medians,
+and scipy runs at whichever of the batch sizes serves it best here.
+Run: python benchmarks/resampling.py [--fast] [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.stats import paired_bootstrap, permutation_test
+
+Job = Callable[[], object]
+Floats = NDArray[np.float64]
+
+FLIP_BATCHES = (200, 600, 2000)
+RESAMPLE_BATCHES = (5, 20, 50, 100)
+
+
+def installed(library: str) -> bool:
+    """Whether a peer can be timed."""
+    return importlib.util.find_spec(library) is not None
+
+
+def seconds(job: Job) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    job()
+    return time.perf_counter() - start
+
+
+def best(jobs: dict[int, Job]) -> tuple[int, Job]:
+    """Return the fastest of several settings of a peer, after one warm-up."""
+    times = {setting: min(seconds(job), seconds(job)) for setting, job in jobs.items()}
+    setting = min(times, key=times.__getitem__)
+    return setting, jobs[setting]
+
+
+def scipy_flips(deltas: Floats, n_flips: int) -> dict[int, Job]:
+    """Return scipy's test at several batch sizes."""
+    from scipy.stats import permutation_test as scipy_test
+
+    def job(batch: int) -> Job:
+        options = {"permutation_type": "samples", "n_resamples": n_flips, "batch": batch, "vectorized": True}
+        return lambda: scipy_test((deltas,), np.mean, rng=np.random.default_rng(0), **options)
+
+    return {batch: job(batch) for batch in FLIP_BATCHES}
+
+
+def scipy_resamples(deltas: Floats, n_resamples: int) -> dict[int, Job]:
+    """Return scipy's percentile bootstrap at several batch sizes."""
+    from scipy.stats import bootstrap
+
+    def job(batch: int) -> Job:
+        options = {"method": "percentile", "n_resamples": n_resamples, "batch": batch, "vectorized": True}
+        return lambda: bootstrap((deltas,), np.mean, rng=np.random.default_rng(0), **options)
+
+    return {batch: job(batch) for batch in RESAMPLE_BATCHES}
+
+
+def ranx_flips(deltas: Floats, n_flips: int) -> Job:
+    """Return ranx's compiled test."""
+    from ranx.statistical_tests.fisher_randomization_test import fisher_randomization_test
+
+    zeros = np.zeros_like(deltas)
+    return lambda: fisher_randomization_test(zeros, deltas, n_permutations=n_flips)
+
+
+def flip_jobs(n: int, n_flips: int) -> dict[str, Job]:
+    """Return ours first, then the peers that are installed."""
+    deltas = np.random.default_rng(n).normal(0.01, 0.3, n)
+    jobs: dict[str, Job] = {"ranklens": lambda: permutation_test(deltas, n_permutations=n_flips)}
+    if installed("scipy"):
+        batch, job = best(scipy_flips(deltas, n_flips))
+        jobs[f"scipy, batch {batch}"] = job
+    if installed("ranx"):
+        jobs["ranx"] = ranx_flips(deltas, n_flips)
+    return jobs
+
+
+def resample_jobs(n: int, n_resamples: int) -> dict[str, Job]:
+    """Return ours first, then the peers that are installed."""
+    deltas = np.random.default_rng(n).normal(0.01, 0.3, n)
+    jobs: dict[str, Job] = {"ranklens": lambda: paired_bootstrap(deltas, n_resamples=n_resamples)}
+    if installed("scipy"):
+        batch, job = best(scipy_resamples(deltas, n_resamples))
+        jobs[f"scipy, batch {batch}"] = job
+    return jobs
+
+
+def compare(title: str, jobs: dict[str, Job], rounds: int) -> None:
+    """Time the jobs in turn, and print a row for each."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for job in jobs.values():
+        job()
+    for _ in range(rounds):
+        for name, job in jobs.items():
+            times[name].append(seconds(job))
+    ours = statistics.median(times["ranklens"])
+    for name, values in times.items():
+        median = statistics.median(values)
+        print(f"| {title} | {name} | {1000 * median:.2f} | {median / ours:.2f} |", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--fast", action="store_true", help="few draws, one round: shows that the script works"
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    draws, rounds = (100, 1) if options.fast else (10_000, options.rounds)
+    print("| job | by | median ms | times ranklens |")
+    print("| --- | --- | ---: | ---: |")
+    for n in (50, 6_980):
+        compare(
+            f"permutation test, n = {n}, {draws} flips", flip_jobs(n, draws), rounds if n > 50 else 5 * rounds
+        )
+    for n in (50, 6_980):
+        compare(f"bootstrap, n = {n}, {draws} resamples", resample_jobs(n, draws), rounds)
+    missing = [library for library in ("scipy", "ranx") if not installed(library)]
+    if missing:
+        print(f"\nNot installed, so not in the table: {', '.join(missing)}")
+
+
+if __name__ == "__main__":
+    main()
