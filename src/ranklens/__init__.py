@@ -67,9 +67,9 @@ _HOMES = {
     ),
 }
 _HOME_OF = {name: f"ranklens.{home}" for home, names in _HOMES.items() for name in names.split()}
-_ROOMS = ("arrays", "core", "io", "kernels", "metrics", "stats")
+_ROOMS = ("arrays", "core", "explain", "io", "kernels", "metrics", "stats")
 
-__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOME_OF)]
 
 
 def __getattr__(name: str) -> Any:

@@ -112,6 +112,10 @@ class MissingDependencyError(RankLensError, ImportError):
         return type(self), (self.library, self.needed_for, self.install)
 
 
+class ModelError(RankLensError, ValueError):
+    """A model raised an exception, or answered with something that is not one finite score a row."""
+
+
 class SmallSampleWarning(UserWarning):
     """There are so few queries that the interval says little."""
 

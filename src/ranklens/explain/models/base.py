@@ -1,0 +1,156 @@
+"""What every model looks like to an explanation: named features in, one finite score a row out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import Backend, current_backend, is_array, to_host
+from ranklens.core import ModelError
+
+
+class Model(ABC):
+    """A scoring model with named features.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The features, in the order of the columns that the model was trained on.
+    backend : Backend, optional
+        The namespace and device in which the model wants its points. Without one the model takes the arrays
+        of any library, and `backend` is the current one (see `ranklens.use_backend`).
+
+    Raises
+    ------
+    ValueError
+        When there is no name, or one occurs twice.
+    """
+
+    kind = "the model"
+    """What error messages call it."""
+
+    def __init__(self, names: Iterable[str], backend: Backend | None = None) -> None:
+        self.names = checked_names(names)
+        self._backend = backend
+
+    @property
+    def backend(self) -> Backend:
+        """The namespace and device in which the model wants its points."""
+        return self._backend or current_backend()
+
+    def backend_for(self, values: Any) -> Backend:
+        """Return the model's own backend, or else that of `values` where they are an array."""
+        from ranklens.arrays import resolve_backend
+
+        return self._backend or resolve_backend(values)
+
+    @property
+    def dtype(self) -> Any:
+        """The type in which the model wants its points; None keeps the type of the values."""
+        return None
+
+    @abstractmethod
+    def predict(self, points: Any) -> Any:
+        """Return whatever the model answers to `points`, shape (n, k), an array of its backend."""
+
+    def trees(self) -> Any:
+        """Return the model's `TreeEnsemble`; None where it has no closed form and must be asked."""
+        return None
+
+    def score(self, points: Any) -> Any:
+        """Return one finite score a row.
+
+        Parameters
+        ----------
+        points : array, shape (n, k)
+            Rows of the model's features, in the order of `names`.
+
+        Returns
+        -------
+        array, shape (n,)
+            In the namespace of `points`.
+
+        Raises
+        ------
+        ModelError
+            When the model raises an exception, or answers with anything but one finite score a row; the
+            message says what came back.
+        """
+        scores = self.ask(points)
+        self.require_finite(scores, points)
+        return scores
+
+    def ask(self, points: Any) -> Any:
+        """Return what `score` does, without looking whether the scores are finite."""
+        try:
+            answer = self.predict(points)
+        except Exception as error:
+            n, k = points.shape
+            raise ModelError(
+                f"{self.kind} raised {type(error).__name__} on {n} rows of {k} features: {error}"
+            ) from error
+        return self.one_score_a_row(answer, points)
+
+    def one_score_a_row(self, answer: Any, points: Any) -> Any:
+        """Return `answer` as a vector of the namespace of `points`, or say what it is instead."""
+        n = points.shape[0]
+        scores = answer if is_array(answer) and type(answer) is type(points) else _host(answer, self.kind)
+        shape = tuple(scores.shape)
+        if shape not in ((n,), (n, 1)):
+            raise ModelError(f"{self.kind} returned {_misshapen(shape, n)}; one score a row is needed")
+        if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiub":
+            raise ModelError(f"{self.kind} returned {scores.dtype} values; scores must be real numbers")
+        if not isinstance(points, np.ndarray) and isinstance(scores, np.ndarray):
+            scores = self.backend_for(points).asarray(scores)
+        return scores if shape == (n,) else scores[:, 0]
+
+    def require_finite(self, scores: Any, points: Any) -> None:
+        """Raise a `ModelError` that names the first row whose score is not finite."""
+        (host,) = to_host(scores)
+        bad = np.flatnonzero(~np.isfinite(host))
+        if bad.size:
+            (row,) = to_host(points[int(bad[0]) : int(bad[0]) + 1, :])
+            raise not_finite(self, bad.size, host.shape[0], host[bad[0]], row[0])
+
+
+def not_finite(model: Model, n_bad: int, n: int, score: Any, row: Any) -> ModelError:
+    """Return the error for scores that are not finite, with the first row that was given one."""
+    shown = ", ".join(f"{name}={value}" for name, value in zip(model.names, row[:6].tolist(), strict=False))
+    more = ", …" if len(row) > 6 else ""
+    return ModelError(
+        f"{model.kind} returned scores that are not finite, {n_bad} of {n}: {score} for the row {shown}{more}"
+    )
+
+
+def checked_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names as a tuple of distinct strings."""
+    if isinstance(names, str):
+        raise ValueError(f"names must be a sequence of feature names, got the string {names!r}")
+    found = tuple(str(name) for name in names)
+    if not found:
+        raise ValueError("names is empty; give the name of each feature, in the order of the columns")
+    if len(set(found)) != len(found):
+        twice = next(name for i, name in enumerate(found) if name in found[:i])
+        raise ValueError(f"names holds {twice!r} twice; features must have distinct names")
+    return found
+
+
+def _host(answer: Any, kind: str) -> Any:
+    if answer is None or isinstance(answer, (str, bytes)):
+        raise ModelError(f"{kind} returned {answer!r}; one score a row is needed")
+    if is_array(answer):
+        return to_host(answer)[0]
+    try:
+        return np.asarray(answer)
+    except Exception as error:
+        raise ModelError(f"{kind} returned a {type(answer).__name__}, which is no array of scores") from error
+
+
+def _misshapen(shape: tuple[int, ...], n: int) -> str:
+    text = f"an array of shape {shape} for {n} rows"
+    if len(shape) == 2 and shape[0] == n:
+        return f"{text}, {shape[1]} columns as if one a class"
+    return text
