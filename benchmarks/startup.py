@@ -1,6 +1,6 @@
 """How long ``import ranklens`` and ``ranklens --help`` take beside ``import numpy``.
 
-Every figure is the median of fresh processes, the kinds taken in turn, so that a busy moment hits all of them.
+Every figure is the median of fresh processes; the kinds take turns, so that a busy moment hits all of them.
 Run: python benchmarks/startup.py [--fast] [--rounds N]
 """
 

@@ -41,8 +41,8 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
-# Pages run the command that is installed beside the interpreter which builds them, on the default backend, and
-# load the magic of console.py.
+# Pages run the command that is installed beside the interpreter which builds them, on the default backend,
+# and load the magic of console.py.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 os.environ.pop("RANKLENS_BACKEND", None)
 search_path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]

@@ -73,6 +73,15 @@ class ComparisonResult(Presentable):
         Absolute error bound of an exact p-value; the standard error of a Monte-Carlo one.
     log10_p : float or None
         The logarithm of the p-value, which goes on where the p-value itself underflows.
+
+    Examples
+    --------
+    >>> from ranklens import MetricResult, compare
+    >>> a = MetricResult("AP", {f"q{i}": 0.2 for i in range(25)})
+    >>> b = MetricResult("AP", {f"q{i}": 0.2 + 0.01 * (i % 5) for i in range(25)})
+    >>> result = compare(a, b, method="exact")
+    >>> round(result.delta, 6), result.wins, result.significant
+    (0.02, 20, True)
     """
 
     metric: str
@@ -155,6 +164,13 @@ class PPIComparison(Presentable):
     `correlation` is that of the gold and proxy differences on the gold queries (None without spread), and
     `n_effective` the number of gold queries that alone would give the same variance. `proxy_delta` is what
     the proxy judgements alone would have claimed.
+
+    Examples
+    --------
+    >>> found = PPIComparison("AP", 0.20, 0.23, 0.03, 0.01, 0.05, 0.05, 0.004, 0.7, 400, 50)
+    >>> print(found)
+    AP: B 0.2300 vs A 0.2000, delta +0.0300 [+0.0100, +0.0500], p 0.0040 (lambda 0.700, 50 gold and \
+400 proxy-only queries)
     """
 
     metric: str
