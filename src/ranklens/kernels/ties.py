@@ -41,6 +41,7 @@ SCALES = (
 reciprocal ranks to depth 10."""
 
 LATTICE_SLACK = 4.0
+LARGEST_ON_LATTICE = 2.0**53
 BAND = 8.0
 EXACT_BAND = 0.5
 """Between integers, whose sums are exact."""
@@ -85,6 +86,9 @@ def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
     scales = xp.asarray(SCALES, dtype=deltas.dtype, device=device)
     at_once = rows_within(_FIT_COPIES * _FLOAT_BYTES * math.prod(deltas.shape), len(SCALES), share=0.5)
     coarsest = xp.full_like(largest, math.inf)
+    # Beyond 2^53 every float is an integer, and its multiples may overflow.
+    modest = largest < LARGEST_ON_LATTICE
+    deltas, largest = xp.where(modest[..., None], deltas, 0.0), xp.where(modest, largest, 0.0)
     for some in cut(range(len(SCALES)), at_once):
         few = scales[some.start : some.stop]
         fits = lattice_fits(deltas, largest, few, eps)

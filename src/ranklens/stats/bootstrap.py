@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ranklens.arrays import Backend, Seed, resolve_backend, seed_of, to_host
+import numpy as np
+
+from ranklens.arrays import Seed, namespace, resolve_backend, seed_of, to_host
 from ranklens.core import BootstrapInterval
 from ranklens.kernels.resample_sums import resample_sums
 from ranklens.kernels.resamples import order_statistics
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
 from ranklens.stats.power import check_alpha
-from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, eps_of, require_finite
+from ranklens.stats.sample import as_sample, check_deltas, eps_of, finite_part, require_finite
 
 
 def paired_bootstrap(
@@ -71,38 +73,32 @@ def paired_bootstrap(
     number = seed_of(seed)
     if method == "exact":
         return _exact(deltas, alpha, alternative, number)
-    positions = _positions(n_resamples, alpha, alternative)
-    n, mean, ends = _resampled(deltas, number, n_resamples, positions)
+    tail = (n_resamples - 1) * (alpha / 2 if alternative == "two-sided" else alpha)
+    n, mean, ends = _resampled(deltas, number, n_resamples, tail)
     low = ends[0] if alternative != "less" else -math.inf
-    high = ends[-1] if alternative != "greater" else math.inf
+    high = ends[1] if alternative != "greater" else math.inf
     return BootstrapInterval(mean, low, high, alpha, n, n_resamples, number)
 
 
-def _positions(n_resamples: int, alpha: float, alternative: str) -> list[float]:
-    """Return where the ends lie among the sorted means, counted from 0."""
-    last = n_resamples - 1
-    tail = last * (alpha / 2 if alternative == "two-sided" else alpha)
-    return {"two-sided": [tail, last - tail], "greater": [tail], "less": [last - tail]}[alternative]
-
-
 def _resampled(
-    deltas: Any, seed: int, n_resamples: int, positions: list[float]
-) -> tuple[int, float, list[float]]:
-    """Return n, the mean difference and the interpolated resampled means at `positions`."""
+    deltas: Any, seed: int, n_resamples: int, tail: float
+) -> tuple[int, float, tuple[float, float]]:
+    """Return n, the mean difference, and the resampled means at place `tail` from the lower and upper end."""
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=1)
-        summary, *bad = to_host(
-            *_summary(sample, eps_of(deltas, backend), backend, seed, n_resamples, positions)
-        )
-        if bad and bad[0]:
+        finite, n_bad = (sample, np.zeros(())) if backend.name == "numpy" else finite_part(sample)
+        values, factor, _ = comparable_sample(finite, backend, eps_of(deltas, backend))
+        summary, n_not_finite = to_host(_summary(values, factor, seed, n_resamples, tail), n_bad)
+        if n_not_finite:
             require_finite(to_host(sample)[0])
     scale = _Scale(int(sample.shape[0]), *summary[:3].tolist())
-    total, *ranked = summary[3:].tolist()
-    ends = []
-    for position, below, above in zip(positions, ranked[::2], ranked[1::2], strict=True):
-        ends.append(scale.mean(below + (above - below) * (position % 1.0)))
-    return scale.n, scale.mean(total), ends
+    total, below, above, upper_below, upper_above = summary[3:].tolist()
+    share = tail % 1.0
+    # Both ends are interpolated from outside, so that swapping the runs negates the interval.
+    low = below + (above - below) * share
+    high = upper_above + (upper_below - upper_above) * share
+    return scale.n, scale.mean(total), (scale.mean(low), scale.mean(high))
 
 
 class _Scale(NamedTuple):
@@ -119,17 +115,14 @@ class _Scale(NamedTuple):
         return min(max(mean, self.smallest / self.factor), self.largest / self.factor) + 0.0
 
 
-def _summary(
-    sample: Any, eps: float, backend: Backend, seed: int, n_resamples: int, positions: list[float]
-) -> tuple[Any, ...]:
-    xp = backend.xp
-    values, factor, _ = comparable_sample(sample, backend, eps)
+def _summary(values: Any, factor: Any, seed: int, n_resamples: int, tail: float) -> Any:
+    """Return the factor, the extremes and the sum of the values, and the sums around each end's place."""
+    xp = namespace(values)
     sums = resample_sums(values, seed=seed, resamples=range(n_resamples))
-    below = [math.floor(position) for position in positions]
-    ranks = tuple(rank for low in below for rank in (low, min(low + 1, n_resamples - 1)))
+    last, near = n_resamples - 1, math.floor(tail)
+    far = min(near + 1, last)
     head = xp.stack([factor, xp.min(values), xp.max(values), xp.sum(values)])
-    summary = xp.concat([head, order_statistics(sums, ranks)])
-    return (summary,) if backend.name == "numpy" else (summary, count_not_finite(sample))
+    return xp.concat([head, order_statistics(sums, (near, far, last - far, last - near))])
 
 
 def _exact(deltas: Any, alpha: float, alternative: str, seed: int) -> BootstrapInterval:

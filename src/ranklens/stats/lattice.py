@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
     EXACT_BAND,
+    LARGEST_ON_LATTICE,
     LATTICE_SLACK,
     SCALES,
     Comparable,
@@ -63,6 +64,8 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
     True
     """
     largest = np.max(np.abs(deltas))
+    if largest >= LARGEST_ON_LATTICE:
+        return None
     for scale in _candidates(deltas, float(largest), eps):
         if lattice_fits(deltas, largest, np.array([float(scale)]), eps)[0]:
             return Lattice(scale, np.rint(deltas * scale).astype(np.int64))
@@ -87,7 +90,7 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
 def _candidates(deltas: NDArray[np.float64], largest: float, eps: float) -> list[int]:
     """Return the scales that the first few differences do not rule out; most samples rule out all."""
     slack = LATTICE_SLACK * eps * max(1.0, largest)
-    head = [value for value in deltas[:_GLANCE].tolist() if abs(value) < 2.0**53]
+    head = deltas[:_GLANCE].tolist()
     return [
         scale for scale in SCALES if all(abs(x * scale - round(x * scale)) <= slack * scale for x in head)
     ]

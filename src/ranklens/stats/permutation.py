@@ -10,7 +10,7 @@ from ranklens.arrays import Seed, resolve_backend, seed_of, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
-from ranklens.stats.sample import as_sample, check_deltas, count_not_finite, eps_of, require_finite
+from ranklens.stats.sample import as_sample, check_deltas, eps_of, finite_part, require_finite
 
 _MINIMUM = 2
 
@@ -124,16 +124,17 @@ def _count(deltas: Any, seed: int, n_permutations: int, alternative: str) -> int
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=_MINIMUM)
+        finite, n_bad = (sample, 0) if backend.name == "numpy" else finite_part(sample)
         count = flip_counts(
-            comparable_sample(sample, backend, eps_of(deltas, backend)),
+            comparable_sample(finite, backend, eps_of(deltas, backend)),
             seed=seed,
             resamples=range(n_permutations),
             alternative=alternative,
         )
         if backend.name == "numpy":
             return int(count)
-        extreme, n_bad = to_host(count, count_not_finite(sample))
-        if n_bad:
+        extreme, n_not_finite = to_host(count, n_bad)
+        if n_not_finite:
             require_finite(to_host(sample)[0])
     return int(extreme)
 

@@ -81,10 +81,11 @@ def eps_of(deltas: Any, backend: Backend) -> float:
     return float(backend.xp.finfo(dtype).eps)
 
 
-def count_not_finite(values: Any) -> Any:
-    """Count NaN and infinite values, on their device."""
+def finite_part(values: Any) -> tuple[Any, Any]:
+    """Return `values` with zeros for what is not finite, and the number of these, both on their device."""
     xp = namespace(values)
-    return xp.count_nonzero(~xp.isfinite(values))
+    finite = xp.isfinite(values)
+    return xp.where(finite, values, 0.0), xp.count_nonzero(~finite)
 
 
 def require_finite(values: NDArray[Any], query_ids: Sequence[str] | None = None) -> None:
