@@ -140,8 +140,7 @@ class PairCollection:
     @cached_property
     def _order(self) -> NDArray[np.intp]:
         """The rows sorted by query code, and by rank within it."""
-        order = ranking_order(self.pairs)
-        order = np.arange(len(self)) if order is None else order
+        order = ranking_order(self.pairs).all_rows(len(self))
         return order[np.argsort(self.pairs.query[order], kind="stable")]
 
     @cached_property

@@ -135,7 +135,7 @@ def _quotient(mantissa: Words, fraction: Ints) -> Floats:
     """Divide by 10^fraction with one rounding; NaN where the rounding is not certain."""
     divisor = _POWERS[fraction]
     high = mantissa.astype(np.float64)
-    values = high / divisor
+    values: Floats = high / divisor
     rows = np.flatnonzero(mantissa > 1 << 53)
     if rows.size:
         low = (mantissa[rows] - high[rows].astype(np.uint64)).view(np.int64).astype(np.float64)
@@ -150,7 +150,7 @@ def _corrected(high: Floats, low: Floats, divisor: Floats, quotient: Floats) -> 
     error = ((left * right - product) + left * right_rest + left_rest * right) + left_rest * right_rest
     correction = (((high - product) - error) + low) / divisor
     slack = 2.0**-48
-    value = quotient + correction * (1 + slack)
+    value: Floats = quotient + correction * (1 + slack)
     value[value != quotient + correction * (1 - slack)] = np.nan
     return value
 

@@ -22,7 +22,6 @@ from ranklens.io.pairs import Extract
 from ranklens.io.tables import extract_frame
 from ranklens.io.text import Text
 
-
 _HEAD = 1 << 16
 
 

@@ -33,7 +33,7 @@ def read_text(text: Text, file: str, layout: Layout, columns: ColumnMap | None, 
     if suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
         raise faults.error(Fault(f"the file is called {suffix} and does not begin like one"))
     line = first_line(text)
-    if suffix in (".jsonl", ".ndjson", ".json") or line.startswith(("{", "[{")):
+    if suffix in (".jsonl", ".ndjson", ".json") or _begins_json(line, layout):
         from ranklens.io.jsonlines import read_json, read_jsonl
 
         lines_only = suffix in (".jsonl", ".ndjson")
@@ -86,6 +86,18 @@ def fields_of(line: str, separator: str) -> list[str]:
         return line.split(separator)
 
 
+def _begins_json(line: str, layout: Layout) -> bool:
+    """Tell a first line of JSON from one whose query id begins with a bracket."""
+    if not line.startswith(("{", "[")):
+        return False
+    import json
+
+    try:
+        return isinstance(json.loads(line), (dict, list))
+    except ValueError:
+        return not _fits_trec(line, layout)
+
+
 def _separation(
     text: Text, line: str, suffix: str, layout: Layout, given: dict[str, str | int]
 ) -> tuple[str | None, bool]:
@@ -95,7 +107,7 @@ def _separation(
             return separator, True
     by_name = any(isinstance(column, str) for column in given.values())
     tabs = line.count("\t")
-    if not given and _fits_trec(line, layout) and not _blanks_between_tabs(text, len(layout.trec)):
+    if not given and _fits_trec(line, layout) and not _blanks_between_tabs(text, layout):
         return None, False
     if suffix == ".csv" or by_name or (tabs == 0 and line.count(",") >= 2):
         best = max(_SEPARATORS, key=lambda separator: (line.count(separator), separator == ","))
@@ -113,19 +125,18 @@ def _fits_trec(line: str, layout: Layout) -> bool:
     return n_fields == len(layout.trec) or (layout.more_allowed and n_fields > len(layout.trec))
 
 
-def _blanks_between_tabs(text: Text, n_columns: int) -> bool:
-    """Tell whether a sample has a line of exactly this many fields between tabs, with a blank in an id.
+def _blanks_between_tabs(text: Text, layout: Layout) -> bool:
+    """Tell whether a sampled line has just the right number of fields between tabs, and a blank in an id.
 
     Cut at blanks, such a line would give the wrong columns.
     """
+    query, document, value = layout.positions
     first, last = next(text.blocks(_SAMPLE))
     for line in text[first:last].decode("utf-8", "replace").splitlines():
-        fields = line.split("\t")
-        if (
-            len(fields) == n_columns
-            and not line.startswith("#")
-            and any(" " in fields[i].strip() for i in (0, 2))
-        ):
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) != len(layout.trec) or not all(fields) or line.startswith("#"):
+            continue
+        if is_number(fields[value]) and (" " in fields[query] or " " in fields[document]):
             return True
     return False
 

@@ -14,8 +14,8 @@ from ranklens.io.text import Text, words_at
 Rows = NDArray[np.intp]
 
 _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
-_FACTOR = 0x9E3779B97F4A7C15
-_FINAL = 0xD6E8FEB86659FD93
+_FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+_FINAL, _LAST_SHIFT = np.uint64(0xD6E8FEB86659FD93), np.uint64(32)
 _CHUNK = 1 << 15
 
 
@@ -97,11 +97,11 @@ class IdColumn:
     def _keys(self) -> NDArray[np.uint64]:
         key = self.length.astype(np.uint64) * _FACTOR
         for j in range(self.n_words):
-            key ^= self.word(j)
-            key *= _FACTOR
-            key ^= key >> 29
+            mixed = (key ^ self.word(j)) * _FACTOR
+            mixed ^= mixed >> _SHIFT
+            key = mixed if j == 0 else np.where(self.length > 8 * j, mixed, key)
         key *= _FINAL
-        key ^= key >> 32
+        key ^= key >> _LAST_SHIFT
         return key
 
     def equal(self, rows: Rows, other: IdColumn, other_rows: Rows) -> NDArray[np.bool_]:

@@ -38,7 +38,7 @@ class Text:
         if self[self.begin : self.begin + 3] == _BYTE_ORDER_MARK:
             self.begin += 3
             array[MARGIN : self.begin] = NEWLINE
-        head = self[self.begin : self.begin + _LOOK_BACK]
+        head = self[self.begin : min(self.begin + _LOOK_BACK, self.end)]
         if b"\r" in head and b"\n" not in head and not (array[self.begin : self.end] == NEWLINE).any():
             array[array == ord("\r")] = NEWLINE
 

@@ -90,7 +90,8 @@ def _columns(
 ) -> tuple[NDArray[np.int32], Ints, NDArray[np.int32], NDArray[np.float64]]:
     """Turn the grid of one block into query codes, document slices and numbers."""
     q, d, v = places
-    values, rejected = parse_decimals(text.array, grid.start[:, v], grid.stop[:, v])
+    bounds = (np.ascontiguousarray(bound[:, v]) for bound in (grid.start, grid.stop))
+    values, rejected = parse_decimals(text.array, *bounds)
     wrong = np.flatnonzero(np.isnan(values))
     if wrong.size:
         unread = set(rejected.tolist())

@@ -113,7 +113,7 @@ def _check_trec_id(what: str, text: str, *, first: bool = False) -> None:
 
 
 def _write_jsonl(pairs: PairCollection, stream: BinaryIO) -> None:
-    """Write one object a line; JSON has no infinity, so that one goes out as the text that reads back to it."""
+    """Write one object a line; JSON has no infinity, which goes out as text and reads back as the number."""
     for query, found in pairs.items():
         for document, value in found.items():
             number = value if math.isfinite(value) else str(value)

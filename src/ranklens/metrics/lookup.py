@@ -68,30 +68,24 @@ class JudgementLookup:
             The row of the judgement of each.
         """
         n_rows = len(pairs) if rows is None else len(rows)
-        found = [
-            self._find(pairs, np.arange(first, min(first + _CHUNK, n_rows)), rows, row_of)
-            for first in range(0, n_rows, _CHUNK)
-        ]
-        if not found:
+        chunks = [slice(first, first + _CHUNK) for first in range(0, n_rows, _CHUNK)]
+        likely = [self._likely(pairs, chunk, rows, row_of) for chunk in chunks]
+        if not likely:
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-        hits, judgement = (np.concatenate(part) for part in zip(*found, strict=True))
-        return hits, judgement
-
-    def _find(
-        self,
-        pairs: PairTable,
-        position: NDArray[np.intp],
-        rows: NDArray[np.intp] | None,
-        row_of: NDArray[np.int64],
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        chunk = slice(position[0], position[-1] + 1) if rows is None else rows[position]
-        row = row_of[pairs.query[chunk]]
-        keys = pair_keys(row, pairs.document_keys[chunk])
-        likely = np.flatnonzero(self.maybe.take((keys >> self.maybe_shift).view(np.int64)))
-        position, row, keys = position[likely], row[likely], keys[likely]
+        position, row, keys = (np.concatenate(part) for part in zip(*likely, strict=True))
         judgement = self._search(pairs.documents, position if rows is None else rows[position], row, keys)
         judged = judgement >= 0
         return position[judged], judgement[judged]
+
+    def _likely(
+        self, pairs: PairTable, chunk: slice, rows: NDArray[np.intp] | None, row_of: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.uint64]]:
+        """Return position, query and key of those rows of a chunk that no look into `maybe` rules out."""
+        part = chunk if rows is None else rows[chunk]
+        row = row_of[pairs.query[part]]
+        keys = pair_keys(row, pairs.document_keys[part])
+        likely = np.flatnonzero(self.maybe.take((keys >> self.maybe_shift).view(np.int64)))
+        return likely + chunk.start, row[likely], keys[likely]
 
     def _search(
         self,

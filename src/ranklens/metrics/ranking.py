@@ -121,15 +121,18 @@ def judged_ranking(
     judged_query = row_of >= 0
     rows = None if judged_query.all() else np.flatnonzero(judged_query[pairs.query])
     order = ranking_order(pairs, rows, score_precision)
-    stretches = Stretches.of(pairs.query if order is None else pairs.query[order])
+    stretches = Stretches.of(pairs.query if order.rows is None else pairs.query[order.rows])
     n_retrieved = np.zeros(len(index), dtype=np.int64)
     n_retrieved[row_of[stretches.query]] = (
         stretches.size if depth is None else np.minimum(stretches.size, depth)
     )
-    hits, judgement = pool.lookup.find(pairs, order, row_of)
-    stretch = stretches.of_positions(hits)
-    row, rank = row_of[stretches.query[stretch]], hits - stretches.first[stretch]
+    found, judgement = pool.lookup.find(pairs, order.rows, row_of)
+    position = order.positions(found)
+    stretch = stretches.of_positions(position)
+    row, rank = row_of[stretches.query[stretch]], position - stretches.first[stretch]
     grade = qrels.pairs.values[judgement]
+    by_rank = np.lexsort((rank, row))
+    row, rank, grade = row[by_rank], rank[by_rank], grade[by_rank]
     if depth is not None:
         kept = rank < depth
         row, rank, grade = row[kept], rank[kept], grade[kept]
@@ -137,10 +140,7 @@ def judged_ranking(
     if judged_only:
         n_retrieved = np.bincount(row, minlength=len(index))
         rank = positions_in_query(row)
-    by_query = np.argsort(row, kind="stable")
-    return JudgedRanking(
-        index, n_retrieved, in_run, row[by_query], rank[by_query], grade[by_query], int((~judged_query).sum())
-    )
+    return JudgedRanking(index, n_retrieved, in_run, row, rank, grade, int((~judged_query).sum()))
 
 
 def _some(ids: object, most: int = 3) -> str:
