@@ -21,7 +21,8 @@ from ranklens.stats import paired_bootstrap, permutation_test
 Job = Callable[[], object]
 Floats = NDArray[np.float64]
 
-FLIP_BATCHES = (200, 600, 2000)
+FLIP_BATCHES = (200, 600, 2000, 10_000)
+WARM_SECONDS = 0.02
 RESAMPLE_BATCHES = (5, 20, 50, 100)
 
 
@@ -30,11 +31,14 @@ def installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
-def seconds(job: Job) -> float:
-    """Time one call."""
+def seconds(job: Job, least: float = 0.0) -> float:
+    """Time a call, as the mean of as many calls in a row as `least` seconds hold."""
     start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
+    calls = 0
+    while calls == 0 or time.perf_counter() - start < least:
+        job()
+        calls += 1
+    return (time.perf_counter() - start) / calls
 
 
 def best(jobs: dict[int, Job]) -> tuple[int, Job]:
@@ -103,7 +107,8 @@ def compare(title: str, jobs: dict[str, Job], rounds: int) -> None:
         job()
     for _ in range(rounds):
         for name, job in jobs.items():
-            times[name].append(seconds(job))
+            job()  # after its peers, the caches are theirs
+            times[name].append(seconds(job, least=WARM_SECONDS))
     ours = statistics.median(times["ranklens"])
     for name, values in times.items():
         median = statistics.median(values)

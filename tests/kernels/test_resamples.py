@@ -25,14 +25,14 @@ def documented_draws(seed: int, resample: int, n: int) -> list[int]:
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 6980, 2**16])
 def test_draws_follow_the_documented_layout(backend, n):
     drawn = words(8, 5, 8, n_word_columns(n), Purpose.RESAMPLES)
-    (found,) = to_host(drawn_indices(backend.asarray(drawn.view(np.int64)), n))
+    (found,) = to_host(drawn_indices(backend.asarray(drawn.view(np.int64)), n, n >= WIDE_FROM))
     assert found[:n, 1].tolist() == documented_draws(8, 6, n)
 
 
 @pytest.mark.parametrize("n", [2**16 + 1, 1_000_003, 2**31 - 1])
 def test_large_samples_take_a_whole_word(backend, n):
     drawn = words(8, 0, 3, 400, Purpose.RESAMPLES)
-    (found,) = to_host(drawn_indices(backend.asarray(drawn.view(np.int64)), n))
+    (found,) = to_host(drawn_indices(backend.asarray(drawn.view(np.int64)), n, n >= WIDE_FROM))
     assert found.tolist() == [[int(word) * n >> 64 for word in row] for row in drawn.tolist()]
 
 
@@ -41,7 +41,7 @@ def test_sums_are_those_of_the_draws(backend, n):
     values = np.random.default_rng(n).normal(size=n)
     expected = [values[documented_draws(3, i, n)].sum() for i in range(20)]
     for shaped in (values, np.stack([values, -values])):
-        (found,) = to_host(resample_sums(backend.asarray(shaped), seed=3, resamples=range(20)))
+        (found,) = to_host(resample_sums(backend.asarray(shaped), n, seed=3, resamples=range(20)))
         first = found if shaped.ndim == 1 else found[0]
         np.testing.assert_allclose(first, expected, rtol=0, atol=1e-15 * np.abs(values).sum())
         assert shaped.ndim == 1 or (found[1] == -found[0]).all()
@@ -50,30 +50,34 @@ def test_sums_are_those_of_the_draws(backend, n):
 def test_sums_of_a_large_sample_are_those_of_the_draws():
     n = WIDE_FROM + 10
     values = np.arange(n) % 1000 - 500.0
-    found = resample_sums(values, seed=1, resamples=range(2, 4))
+    found = resample_sums(values, values.shape[-1], seed=1, resamples=range(2, 4))
     assert found.tolist() == [values[documented_draws(1, i, n)].sum() for i in (2, 3)]
 
 
 def test_integers_sum_alike_on_every_backend_and_in_every_cut(backend):
     values = np.random.default_rng(0).integers(-9, 9, size=501).astype(float)
-    expected = resample_sums(values, seed=2, resamples=range(4500))
-    found = resample_sums(backend.asarray(values), seed=2, resamples=range(4500))
+    expected = resample_sums(values, values.shape[-1], seed=2, resamples=range(4500))
+    found = resample_sums(backend.asarray(values), values.shape[-1], seed=2, resamples=range(4500))
     np.testing.assert_array_equal(to_host(found)[0], expected)
-    part = resample_sums(backend.asarray(values), seed=2, resamples=range(4000, 4200))
+    part = resample_sums(backend.asarray(values), values.shape[-1], seed=2, resamples=range(4000, 4200))
     np.testing.assert_array_equal(to_host(part)[0], expected[4000:4200])
     with memory_budget(2**20):
-        found = resample_sums(backend.asarray(values), seed=2, resamples=range(4500))
+        found = resample_sums(backend.asarray(values), values.shape[-1], seed=2, resamples=range(4500))
     np.testing.assert_array_equal(to_host(found)[0], expected)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_threads_change_no_bit(monkeypatch, n_threads):
     values = np.random.default_rng(0).normal(size=1501)
-    whole = resample_sums(values, seed=2, resamples=range(9000))
+    whole = resample_sums(values, values.shape[-1], seed=2, resamples=range(9000))
     monkeypatch.setattr(module, "_DRAWS_WORTH_THREADS", 1)
     monkeypatch.setattr(module, "n_cores", lambda: n_threads)
-    np.testing.assert_array_equal(resample_sums(values, seed=2, resamples=range(9000)), whole)
-    np.testing.assert_array_equal(resample_sums(values, seed=2, resamples=range(100, 5000)), whole[100:5000])
+    np.testing.assert_array_equal(
+        resample_sums(values, values.shape[-1], seed=2, resamples=range(9000)), whole
+    )
+    np.testing.assert_array_equal(
+        resample_sums(values, values.shape[-1], seed=2, resamples=range(100, 5000)), whole[100:5000]
+    )
 
 
 def test_an_error_in_a_thread_is_raised():
@@ -87,7 +91,7 @@ def test_an_error_in_a_thread_is_raised():
 def test_draws_are_uniform():
     n = 24
     drawn = words(0, 0, 20_000, n_word_columns(n), Purpose.RESAMPLES)
-    counts = np.bincount(drawn_indices(drawn.view(np.int64), n).ravel(), minlength=n)
+    counts = np.bincount(drawn_indices(drawn.view(np.int64), n, False).ravel(), minlength=n)
     expected = 20_000.0
     chi2 = ((counts - expected) ** 2 / expected).sum()
     assert chi2 < 23 + 4 * np.sqrt(2 * 23)

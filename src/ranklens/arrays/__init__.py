@@ -7,7 +7,7 @@ and does what the standard has no word for.
 from ranklens.arrays.backend import Backend, backend_of, device_of, is_array, namespace
 from ranklens.arrays.budget import budget_bytes, cut, memory_budget, rows_within
 from ranklens.arrays.choice import current_backend, open_backend, resolve_backend, use_backend
-from ranklens.arrays.compile import compiled
+from ranklens.arrays.compile import compiled, steady
 from ranklens.arrays.draws import draw_words
 from ranklens.arrays.precision import PrecisionWarning
 from ranklens.arrays.streams import Purpose, Seed, seed_of, words
@@ -35,6 +35,7 @@ __all__ = [
     "resolve_backend",
     "rows_within",
     "seed_of",
+    "steady",
     "to_host",
     "use_backend",
     "words",

@@ -19,6 +19,29 @@ def compiled(function: F, backend: Backend, static: tuple[str, ...] = ()) -> F:
     return _jitted(function, static) if backend.name == "jax" else function
 
 
+def steady(array: Any, backend: Backend) -> Any:
+    """Append zeros to a one-dimensional array, on JAX, until its length is one of few.
+
+    A compiled program serves one shape; this way it serves every number of queries up to the next length
+    (which is at most a half further).
+    """
+    if backend.name != "jax":
+        return array
+    return backend.xp.pad(array, (0, steady_length(array.shape[0]) - array.shape[0]))
+
+
+def steady_length(n: int) -> int:
+    """Return the smallest of 64, 96, 128, 192, 256, 384, ... that is at least `n`.
+
+    Examples
+    --------
+    >>> steady_length(50), steady_length(65), steady_length(6980)
+    (64, 96, 8192)
+    """
+    power = 1 << max(6, (n - 1).bit_length())
+    return power * 3 // 4 if power > 64 and n <= power * 3 // 4 else power
+
+
 @functools.lru_cache(maxsize=128)
 def _jitted(function: Any, static: tuple[str, ...]) -> Any:
     import jax

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +15,8 @@ from ranklens.kernels.flips import (
     WORD_BITS,
     byte_tables,
     count_extreme,
+    flipped_sums,
     sign_matrix,
-    table_sums,
 )
 from ranklens.kernels.ties import Comparable
 
@@ -48,43 +50,56 @@ def flip_counts(sample: Comparable, *, seed: int, resamples: range, alternative:
     array of integers, shape () or (comparisons,)
         On the device of the values.
     """
-    xp = backend_of(sample.values).xp
-    observed = xp.sum(sample.values, axis=-1)
-    sums_of = _single_sums if sample.values.ndim == 1 else _batch_sums
-    count = xp.zeros_like(observed, dtype=xp.int64)
-    for sums in sums_of(sample.values, seed, resamples):
-        count = count + count_extreme(sums, observed, sample.band, alternative)
-    return count
+    backend = backend_of(sample.values)
+    observed = backend.xp.sum(sample.values, axis=-1)
+    if sample.values.ndim == 2:
+        parts = _batch_sums(sample.values, seed, resamples)
+    elif backend.name == "numpy":
+        parts = _host_sums(sample.values, seed, resamples)
+    else:
+        parts = _device_sums(sample.values, seed, resamples)
+    counted = compiled(count_extreme, backend, static=("alternative",))
+    counts = [counted(sums, observed, sample.band, alternative=alternative) for sums in parts]
+    return functools.reduce(operator.add, counts)
 
 
-def _single_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
+def _host_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
     for part in cut(resamples, rows_within(_FLOAT_BYTES * _SUM_COPIES, len(resamples), share=0.25)):
-        yield from _sums_by_block(values, seed, part)
+        yield from _host_sums_by_block(values, seed, part)
 
 
-def _sums_by_block(values: Any, seed: int, resamples: range) -> list[Any]:
+def _host_sums_by_block(values: Any, seed: int, resamples: range) -> list[Any]:
+    """Keep the tables of some columns while all blocks of resamples look their sums up in them."""
     backend = backend_of(values)
-    n_columns = -(-values.shape[0] // WORD_BITS)
-    columns_at_once = rows_within(_TABLE_BYTES * _TABLE_COPIES, n_columns, share=0.25)
-    blocks = [*cut(resamples, _block_length(backend.name, columns_at_once, len(resamples)))]
+    blocks = [*cut(resamples, _HOST_BLOCK)]
     sums = [backend.xp.zeros(len(block), dtype=values.dtype, device=backend.device) for block in blocks]
-    for columns in cut(range(n_columns), columns_at_once):
-        tables = byte_tables(
-            values[WORD_BITS * columns.start : min(WORD_BITS * columns.stop, values.shape[0])]
-        )
-        for i, block in enumerate(blocks):
-            if backend.name == "numpy":
-                add_table_sums(tables, seed, block.start, columns.start, sums[i])
-            else:
-                words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
-                sums[i] = sums[i] + compiled(table_sums, backend)(tables, words)
+    for columns in _column_chunks(values.shape[0]):
+        tables = byte_tables(_of_columns(values, columns))
+        for block, total in zip(blocks, sums, strict=True):
+            add_table_sums(tables, seed, block.start, columns.start, total)
     return sums
 
 
-def _block_length(backend_name: str, n_columns: int, n_resamples: int) -> int:
-    if backend_name == "numpy":
-        return _HOST_BLOCK
-    return rows_within(n_columns * _FLOAT_BYTES * _LOOKUP_COPIES, n_resamples, share=0.25)
+def _device_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
+    backend = backend_of(values)
+    chunks = [*_column_chunks(values.shape[0])]
+    row_bytes = len(chunks[0]) * _FLOAT_BYTES * _LOOKUP_COPIES
+    flipped = compiled(flipped_sums, backend)
+    for block in cut(resamples, rows_within(row_bytes, len(resamples), share=0.25)):
+        parts = []
+        for columns in chunks:
+            words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
+            parts.append(flipped(_of_columns(values, columns), words))
+        yield functools.reduce(operator.add, parts)
+
+
+def _column_chunks(n: int) -> Iterator[range]:
+    n_columns = -(-n // WORD_BITS)
+    return cut(range(n_columns), rows_within(_TABLE_BYTES * _TABLE_COPIES, n_columns, share=0.25))
+
+
+def _of_columns(values: Any, columns: range) -> Any:
+    return values[WORD_BITS * columns.start : min(WORD_BITS * columns.stop, values.shape[0])]
 
 
 def _batch_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
@@ -93,6 +108,11 @@ def _batch_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
     columns = range(-(-n // WORD_BITS))
     row_bytes = _FLOAT_BYTES * (_SIGN_COPIES * WORD_BITS * len(columns) + _SUM_COPIES * n_comparisons)
     by_query = backend.xp.matrix_transpose(values)
+    flipped = compiled(_flipped_batch, backend)
     for block in cut(resamples, rows_within(row_bytes, min(len(resamples), _BATCH_BLOCK), share=0.5)):
         words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
-        yield sign_matrix(words, n, values.dtype) @ by_query
+        yield flipped(words, by_query)
+
+
+def _flipped_batch(words: Any, by_query: Any) -> Any:
+    return sign_matrix(words, by_query.shape[0], by_query.dtype) @ by_query

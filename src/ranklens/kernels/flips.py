@@ -48,6 +48,11 @@ def padded_to(values: Any, length: int) -> Any:
     return xp.concat([values, xp.zeros(shape, dtype=values.dtype, device=device_of(values))], axis=-1)
 
 
+def flipped_sums(values: Any, words: Any) -> Any:
+    """Return the sums, shape (m,), of `values` (n,) under the signs of int64 `words` (columns, m)."""
+    return table_sums(byte_tables(values), words)
+
+
 def table_sums(tables: Any, words: Any) -> Any:
     """Return the flipped sums, shape (m,), of `tables` (pieces, 256) by int64 `words` (columns, m)."""
     xp = namespace(tables)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
 from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns, picked_sums
+from ranklens.kernels.resamples import WIDE_FROM, n_word_columns, picked_sums
 
 _FLOAT_BYTES = 8
 _HOST_BLOCK = 4096
@@ -19,13 +21,16 @@ _DRAWS_WORTH_THREADS = 4_000_000
 _INDEX_COPIES = 8
 
 
-def resample_sums(values: Any, *, seed: int, resamples: range) -> Any:
+def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
     """Return the sum of n draws with replacement in each of `resamples`.
 
     Parameters
     ----------
     values : array, shape (n,) or (comparisons, n)
-        Every comparison of a batch draws the same queries, which are also those of a single one.
+        Zeros may follow the first n; they are never drawn. Every comparison of a batch draws the same
+        queries, which are also those of a single one.
+    n : int
+        The number of differences, and of draws.
     seed : int
         See `ranklens.arrays.words`.
     resamples : range
@@ -36,8 +41,8 @@ def resample_sums(values: Any, *, seed: int, resamples: range) -> Any:
     array, shape (len(resamples),) or (comparisons, len(resamples))
     """
     if backend_of(values).name == "numpy" and values.ndim == 1:
-        return _on_host(values, seed, resamples)
-    return _on_device(values, seed, resamples)
+        return _on_host(values[:n], seed, resamples)
+    return _on_device(values, n, seed, resamples)
 
 
 def _on_host(values: Any, seed: int, resamples: range) -> Any:
@@ -65,27 +70,23 @@ def _parts(n_columns: int) -> list[range]:
     return [*cut(range(n_columns), max(_LEAST_COLUMNS, -(-n_columns // _MOST_PARTS)))]
 
 
-def _on_device(values: Any, seed: int, resamples: range) -> Any:
+def _on_device(values: Any, n: int, seed: int, resamples: range) -> Any:
     xp = backend_of(values).xp
     rows = values.shape[0] if values.ndim == 2 else 1
-    draw_bytes = _FLOAT_BYTES * (_INDEX_COPIES + 2 * rows)
+    draw_bytes = _FLOAT_BYTES * (_INDEX_COPIES + 3 * rows)
     length = rows_within(draw_bytes * min(values.shape[-1], 64), len(resamples), share=0.5)
-    parts = [_block_sums(values, seed, block, length * draw_bytes) for block in cut(resamples, length)]
+    parts = [_block_sums(values, n, seed, block, length * draw_bytes) for block in cut(resamples, length)]
     return xp.concat(parts, axis=-1)
 
 
-def _block_sums(values: Any, seed: int, block: range, draw_bytes: int) -> Any:
+def _block_sums(values: Any, n: int, seed: int, block: range, draw_bytes: int) -> Any:
     backend = backend_of(values)
-    n = values.shape[-1]
-    picked = compiled(_picked, backend, static=("n_draws",))
-    total = backend.xp.zeros((*values.shape[:-1], len(block)), dtype=values.dtype, device=backend.device)
-    columns_at_once = rows_within(2 * draw_bytes, n_word_columns(n), share=0.5)
-    for columns in cut(range(n_word_columns(n)), columns_at_once):
+    wide = n >= WIDE_FROM
+    draws_a_word = 1 if wide else 2
+    picked = compiled(picked_sums, backend, static=("wide",))
+    n_columns = n_word_columns(values.shape[-1])
+    parts = []
+    for columns in cut(range(n_columns), rows_within(draws_a_word * draw_bytes, n_columns, share=0.5)):
         words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
-        n_draws = len(columns) if n >= WIDE_FROM else min(2 * columns.stop, n) - 2 * columns.start
-        total = total + picked(values, words, n_draws=n_draws)
-    return total
-
-
-def _picked(values: Any, words: Any, n_draws: int) -> Any:
-    return picked_sums(values, drawn_indices(words, values.shape[-1])[:n_draws, :])
+        parts.append(picked(values, words, n, draws_a_word * columns.start, wide=wide))
+    return functools.reduce(operator.add, parts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranklens.arrays import namespace
+from ranklens.arrays import device_of, namespace
 
 WIDE_FROM = 2**16 + 1
 """The sample size from which on a draw takes a whole word."""
@@ -22,25 +22,39 @@ def n_word_columns(n: int) -> int:
     return n if n >= WIDE_FROM else -(-n // 2)
 
 
-def drawn_indices(words: Any, n: int) -> Any:
+def drawn_indices(words: Any, n: Any, wide: bool) -> Any:
     """Return what int64 `words` (columns, m) pick among `n` differences, shape (draws, m).
 
-    Where two draws share a word, a column's low half comes right before its high half.
+    `wide` says that a draw takes a whole word. Otherwise a column's low half comes before its high half.
     """
     xp = namespace(words)
     low = words & _HALF_MASK
     high = (words >> _HALF) & _HALF_MASK
-    if n >= WIDE_FROM:
+    if wide:
         return (high * n + ((low * n) >> _HALF)) >> _HALF
     halves = xp.stack([low, high], axis=1)
     return (xp.reshape(halves, (2 * words.shape[0], words.shape[1])) * n) >> _HALF
 
 
-def picked_sums(values: Any, indices: Any) -> Any:
-    """Sum the values (..., n) that `indices` (draws, m) pick, shape (..., m)."""
+def picked_sums(values: Any, words: Any, n: Any, first_draw: Any, wide: bool) -> Any:
+    """Sum the values (..., n or more) that `words` (columns, m) pick among the first n, shape (..., m).
+
+    `first_draw` is the number of the words' first draw; draws from number n on are left out.
+    """
     xp = namespace(values)
+    indices = drawn_indices(words, n, wide)
+    draw = xp.arange(indices.shape[0], dtype=xp.int64, device=device_of(values)) + first_draw
     flat = xp.take(values, xp.reshape(indices, (-1,)), axis=-1)
-    return xp.sum(xp.reshape(flat, (*values.shape[:-1], *indices.shape)), axis=-2)
+    picked = xp.reshape(flat, (*values.shape[:-1], *indices.shape))
+    return xp.sum(xp.where((draw < n)[:, None], picked, 0.0), axis=-2)
+
+
+def extremes_and_sum(values: Any, n: Any) -> Any:
+    """Return the smallest and largest of the first `n` of `values`, and the sum of all, shape (3,)."""
+    xp = namespace(values)
+    place = xp.arange(values.shape[0], dtype=xp.int64, device=device_of(values))
+    first = xp.where(place < n, values, values[0])
+    return xp.stack([xp.min(first), xp.max(first), xp.sum(values)])
 
 
 def order_statistics(sums: Any, ranks: tuple[int, ...]) -> Any:

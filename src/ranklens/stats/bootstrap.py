@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranklens.arrays import Seed, namespace, resolve_backend, seed_of, to_host
+from ranklens.arrays import Seed, backend_of, compiled, resolve_backend, seed_of, steady, to_host
 from ranklens.core import BootstrapInterval
 from ranklens.kernels.resample_sums import resample_sums
-from ranklens.kernels.resamples import order_statistics
+from ranklens.kernels.resamples import extremes_and_sum, order_statistics
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
 from ranklens.stats.power import check_alpha
@@ -87,18 +87,21 @@ def _resampled(
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=1)
-        finite, n_bad = (sample, np.zeros(())) if backend.name == "numpy" else finite_part(sample)
+        n = int(sample.shape[0])
+        finite, n_bad = (
+            (sample, np.zeros(())) if backend.name == "numpy" else finite_part(steady(sample, backend))
+        )
         values, factor, _ = comparable_sample(finite, backend, eps_of(deltas, backend))
-        summary, n_not_finite = to_host(_summary(values, factor, seed, n_resamples, tail), n_bad)
+        summary, n_not_finite = to_host(_summary(values, n, factor, seed, n_resamples, tail), n_bad)
         if n_not_finite:
             require_finite(to_host(sample)[0])
-    scale = _Scale(int(sample.shape[0]), *summary[:3].tolist())
+    scale = _Scale(n, *summary[:3].tolist())
     total, below, above, upper_below, upper_above = summary[3:].tolist()
     share = tail % 1.0
     # Both ends are interpolated from outside, so that swapping the runs negates the interval.
     low = below + (above - below) * share
     high = upper_above + (upper_below - upper_above) * share
-    return scale.n, scale.mean(total), (scale.mean(low), scale.mean(high))
+    return n, scale.mean(total), (scale.mean(low), scale.mean(high))
 
 
 class _Scale(NamedTuple):
@@ -115,14 +118,22 @@ class _Scale(NamedTuple):
         return min(max(mean, self.smallest / self.factor), self.largest / self.factor) + 0.0
 
 
-def _summary(values: Any, factor: Any, seed: int, n_resamples: int, tail: float) -> Any:
+def _summary(values: Any, n: int, factor: Any, seed: int, n_resamples: int, tail: float) -> Any:
     """Return the factor, the extremes and the sum of the values, and the sums around each end's place."""
-    xp = namespace(values)
-    sums = resample_sums(values, seed=seed, resamples=range(n_resamples))
+    backend = backend_of(values)
+    xp = backend.xp
+    sums = resample_sums(values, n, seed=seed, resamples=range(n_resamples))
     last, near = n_resamples - 1, math.floor(tail)
     far = min(near + 1, last)
-    head = xp.stack([factor, xp.min(values), xp.max(values), xp.sum(values)])
-    return xp.concat([head, order_statistics(sums, (near, far, last - far, last - near))])
+    about = compiled(extremes_and_sum, backend)(values, n)
+    ordered = compiled(order_statistics, backend, static=("ranks",))
+    return xp.concat(
+        [
+            xp.reshape(factor, (1,)),
+            about,
+            ordered(sums, ranks=(near, far, last - far, last - near)),
+        ]
+    )
 
 
 def _exact(deltas: Any, alpha: float, alternative: str, seed: int) -> BootstrapInterval:

@@ -81,7 +81,7 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
         return compiled(comparable, backend, static=("eps",))(deltas, eps=eps)
     lattice = lattice_of(deltas, eps)
     if lattice is not None:
-        return Comparable(lattice.integers.astype(np.float64), np.float64(lattice.scale), EXACT_BAND)
+        return Comparable(lattice.integers.astype(np.float64), np.asarray(float(lattice.scale)), EXACT_BAND)
     factor = safe_factor(np.max(np.abs(deltas)))
     values = deltas * factor
     return Comparable(values, factor, tie_band(values, eps))

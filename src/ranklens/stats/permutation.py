@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ranklens.arrays import Seed, resolve_backend, seed_of, to_host
+from ranklens.arrays import Seed, resolve_backend, seed_of, steady, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
@@ -124,7 +124,7 @@ def _count(deltas: Any, seed: int, n_permutations: int, alternative: str) -> int
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=_MINIMUM)
-        finite, n_bad = (sample, 0) if backend.name == "numpy" else finite_part(sample)
+        finite, n_bad = (sample, 0) if backend.name == "numpy" else finite_part(steady(sample, backend))
         count = flip_counts(
             comparable_sample(finite, backend, eps_of(deltas, backend)),
             seed=seed,
