@@ -80,7 +80,9 @@ def square_wave_tail(products: Array, nodes: Array, weights: Array, threshold: A
     return 1.0 - xp.sum(weights * xp.sin(nodes * threshold) * products, axis=-1, keepdims=True)
 
 
-def tilted_products(values: Array, tanhs: Array, nodes: Array, multiplicities: Array | None = None) -> Array:
+def tilted_products(
+    values: Array, tanhs: Array, nodes: Array, multiplicities: Array | None = None
+) -> tuple[Array, Array]:
     """Evaluate ∏_j [cos(y a_j) + i tanh_j sin(y a_j)]^m_j, the characteristic function of the tilted T.
 
     Parameters
@@ -93,25 +95,30 @@ def tilted_products(values: Array, tanhs: Array, nodes: Array, multiplicities: A
 
     Returns
     -------
-    array of complex, shape (..., k)
+    real, imaginary : arrays of float, shape (..., k)
     """
     xp = namespace(values)
     angles = nodes[..., :, None] * values[..., None, :]
-    factors = xp.cos(angles) + 1j * (tanhs[..., None, :] * xp.sin(angles))
+    real, imaginary = xp.cos(angles), tanhs[..., None, :] * xp.sin(angles)
     if multiplicities is None:
-        return xp.prod(factors, axis=-1)
-    return xp.exp(xp.sum(multiplicities[..., None, :] * xp.log(factors), axis=-1))
+        return _product(real, imaginary)
+    counts = multiplicities[..., None, :]
+    squares = real * real + imaginary * imaginary
+    modulus = xp.exp(0.5 * xp.sum(counts * xp.log(squares), axis=-1))
+    phase = xp.sum(counts * xp.atan2(imaginary, real), axis=-1)
+    return modulus * xp.cos(phase), modulus * xp.sin(phase)
 
 
 def tilted_tail(
-    products: Array, nodes: Array, threshold: Array, tilt: Array, step: float, half_step: float
+    products: tuple[Array, Array], nodes: Array, threshold: Array, tilt: Array, step: float, half_step: float
 ) -> Array:
     """Return the tilted integral: P(T ≥ threshold) / exp(K(t) - t·threshold).
 
     Parameters
     ----------
-    products, nodes : arrays, shape (..., k)
+    products : two arrays of float, shape (..., k)
         `tilted_products` at the odd multiples of half the step.
+    nodes : array of float, shape (..., k)
     threshold, tilt : arrays of float, shape (..., 1)
         On a lattice the threshold is an atom of T.
     step : float
@@ -124,8 +131,34 @@ def tilted_tail(
     -------
     array of float, shape (..., 1)
     """
-    xp = namespace(products)
-    rate = tilt + 1j * nodes
-    kernel = 2.0 * half_step / (1.0 - xp.exp(-2.0 * half_step * rate)) if half_step else 1.0 / rate
-    terms = xp.real(xp.exp(-1j * (nodes * threshold)) * products * kernel)
+    xp = namespace(nodes)
+    if half_step:
+        fading = xp.exp(-2.0 * half_step * tilt) / (2.0 * half_step)
+        across = 0.5 / half_step - fading * xp.cos(2.0 * half_step * nodes)
+        along = fading * xp.sin(2.0 * half_step * nodes)
+    else:
+        across, along = tilt, nodes
+    cosines, sines = xp.cos(nodes * threshold), xp.sin(nodes * threshold)
+    real = cosines * products[0] + sines * products[1]
+    imaginary = cosines * products[1] - sines * products[0]
+    terms = (across * real + along * imaginary) / (across * across + along * along)
     return step / math.pi * xp.sum(terms, axis=-1, keepdims=True)
+
+
+def _product(real: Array, imaginary: Array) -> tuple[Array, Array]:
+    """Multiply complex numbers along the last axis, the halves of it pairwise.
+
+    Not every device has complex numbers, and not every library mixes them with real ones.
+    """
+    xp = namespace(real)
+    while real.shape[-1] > 1:
+        half = real.shape[-1] // 2
+        a, b, rest = (real[..., part] for part in _thirds(half))
+        c, d, other = (imaginary[..., part] for part in _thirds(half))
+        real = xp.concat([a * b - c * d, rest], axis=-1)
+        imaginary = xp.concat([a * d + c * b, other], axis=-1)
+    return real[..., 0], imaginary[..., 0]
+
+
+def _thirds(half: int) -> tuple[slice, slice, slice]:
+    return slice(0, half), slice(half, 2 * half), slice(2 * half, None)

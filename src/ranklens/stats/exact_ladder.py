@@ -21,8 +21,11 @@ _SECONDS_PER_COUNT = 1.2e-9
 _SECONDS_PER_SUM = 6e-8
 _INVERSION_SECONDS = 0.002
 
-_LIST_BITS = 17.0
-_LONGEST_LIST = 1 << 18
+_LIST_BITS, _LONGEST_LIST = 17.0, 1 << 18
+_LONG_LIST_BITS, _LONGER_LIST = 20.5, 1 << 21
+_LARGE_ERROR = 1e-5
+"""The relative error of an inversion past which longer lists are worth a second."""
+
 _SURE_TO_BE_LARGE = 4.5
 _SMALLEST_PLAIN = math.log(1e-9)
 _SMALLEST_CONVOLVED = math.log(1e-250)
@@ -33,7 +36,7 @@ def tail_mass(tail: FlipTail, backend: Backend) -> Mass:
     if tail.limit < 0:
         return Mass(0, tail.n, 0.0, "closed form")
     if _convolution_seconds(tail) <= min(_CONVOLUTION_SECONDS, _meeting_seconds(tail)) and _convolvable(tail):
-        return lattice_convolution(tail, backend)
+        return lattice_convolution(tail)
     list_bits = _list_bits(tail)
     if list_bits <= min(_LIST_BITS, _meeting_bits(tail) - 2.0):
         counted = subset_count(tail, backend, _LONGEST_LIST)
@@ -41,7 +44,10 @@ def tail_mass(tail: FlipTail, backend: Backend) -> Mass:
             return counted
     if tail.n <= MEETING:
         return meet_in_the_middle(tail, backend)
-    return tilted_inversion(tail, backend) if _is_far(tail) else plain_inversion(tail, backend)
+    inverted = tilted_inversion(tail, backend) if _is_far(tail) else plain_inversion(tail, backend)
+    if inverted.error > _LARGE_ERROR * inverted.ways and list_bits <= _LONG_LIST_BITS:
+        return subset_count(tail, backend, _LONGER_LIST) or inverted
+    return inverted
 
 
 def estimated_seconds(tail: FlipTail) -> float:

@@ -75,7 +75,10 @@ class Spectrum:
         counted = None if self.multiplicities is None else ship(self.multiplicities)
         rows = max(1, _CELLS_AT_ONCE // self.values.shape[0])
         starts = range(0, nodes.shape[0], rows)
-        return backend.xp.concat([evaluate(*columns, ship(nodes[i : i + rows]), counted) for i in starts])
+        parts = [evaluate(*columns, ship(nodes[i : i + rows]), counted) for i in starts]
+        if isinstance(parts[0], tuple):
+            return tuple(backend.xp.concat(column) for column in zip(*parts, strict=True))
+        return backend.xp.concat(parts)
 
 
 def spectrum_of(tail: FlipTail) -> Spectrum:
@@ -115,7 +118,9 @@ def choose_nodes(spectrum: Spectrum, step: float, tanhs: Floats) -> tuple[int, F
     few = n_values <= FEW_VALUES
     n_scanned = min(max(_SCANNED_CELLS // n_values, _FEWEST_SCANNED), _MOST_SCANNED) if few else _SCANNED_MANY
     nodes = half_odd_nodes(n_scanned, step)
-    bound = np.minimum(_witnessed(spectrum, tanhs, nodes), _gaussian(spectrum, tanhs, nodes))
+    bound = _gaussian(spectrum, tanhs, nodes)
+    doubtful = np.flatnonzero(bound > _NEGLIGIBLE)
+    bound[doubtful] = np.minimum(bound[doubtful], _witnessed(spectrum, tanhs, nodes[doubtful]))
     if few:
         return n_scanned // 2, bound[n_scanned // 2 :]
     alive = int(np.flatnonzero(bound > _NEGLIGIBLE).max(initial=0)) + 2

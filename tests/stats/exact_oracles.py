@@ -1,0 +1,69 @@
+"""Sign-flip p-values in exact arithmetic, by enumeration and by counting in one long integer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+EPS = Fraction(1, 2**52)
+
+
+def enumerated_p(deltas: Sequence[Fraction], alternative: str, band: Fraction = Fraction(0)) -> Fraction:
+    """Count all sign assignments at least as extreme as the observed one, up to `band`."""
+    common = math.lcm(band.denominator, *(delta.denominator for delta in deltas))
+    signed = [int(delta * common) for delta in deltas if delta]
+    assert len(signed) <= 16, "too many sign assignments to enumerate"
+    sums = [0]
+    for value in signed:
+        sums = [total + sign * value for total in sums for sign in (1, -1)]
+    observed, slack = sum(signed), int(band * common)
+    if alternative == "two-sided":
+        extreme = sum(abs(total) >= abs(observed) - slack for total in sums)
+    elif alternative == "greater":
+        extreme = sum(total >= observed - slack for total in sums)
+    else:
+        extreme = sum(total <= observed + slack for total in sums)
+    return Fraction(extreme, len(sums))
+
+
+def enumerated_p_of_floats(deltas: Sequence[float], alternative: str) -> Fraction:
+    """Enumerate the very floats, with the band of 8 · eps · Σ|d| that makes ties of rounded sums."""
+    exact = [Fraction(delta) for delta in deltas]
+    return enumerated_p(exact, alternative, 8 * EPS * sum(map(abs, exact), Fraction(0)))
+
+
+def two_sided_p_of_integers(integers: Sequence[int]) -> Fraction:
+    """Count subsets with a long integer whose digits are the counts by sum: exact at any n."""
+    magnitudes = [abs(value) for value in integers]
+    limit = (sum(magnitudes) - abs(sum(integers))) // 2
+    if sum(integers) == 0:
+        return Fraction(1)
+    width = len(magnitudes) + 2
+    mask = (1 << width * (limit + 1)) - 1
+    digits = 1
+    for value in magnitudes:
+        digits = (digits + (digits << width * value)) & mask
+    # A number is congruent to the sum of its digits modulo the base less one.
+    return Fraction(2 * (digits % ((1 << width) - 1)), 2 ** len(magnitudes))
+
+
+def bootstrap_quantiles(integers: Sequence[int], levels: Sequence[Fraction]) -> list[Fraction]:
+    """Return quantiles of the resampled mean of whole numbers, from the exact law of the sum."""
+    n = len(integers)
+    law = {0: 1}
+    for _ in range(n):
+        following: dict[int, int] = {}
+        for (total, ways), value in itertools.product(law.items(), integers):
+            following[total + value] = following.get(total + value, 0) + ways
+        law = following
+    ends = []
+    for level in levels:
+        below = 0
+        for total in sorted(law):
+            below += law[total]
+            if Fraction(below, n**n) >= level:
+                ends.append(Fraction(total, n))
+                break
+    return ends
