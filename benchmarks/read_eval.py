@@ -1,7 +1,7 @@
 """Evaluate a run of a million lines, beside pytrec_eval's own readers and evaluator: whole processes.
 
 The script makes 1,000 queries with 1,000 documents and 100 judgements each, and writes the run as plain TREC
-text, with CRLF, with tabs, with 17-digit scores, and shuffled. Both sides compute nDCG@10, AP, RR, P@10 and R@100
+text, with CRLF, with tabs, with 17-digit scores, and shuffled. Both compute nDCG@10, AP, RR, P@10 and R@100
 in fresh processes that take turns; times are medians, memory is the largest resident set.
 Run: python benchmarks/read_eval.py [--fast] [--rounds N]
 """

@@ -10,11 +10,13 @@ from ranklens.io.sources import run_name
 
 __all__ = [
     "Qrels",
+    "QueryFeatures",
     "Run",
     "Segments",
     "as_qrels",
     "as_run",
     "demo_collection",
+    "read_letor",
     "read_qrels",
     "read_run",
     "read_segments",
@@ -24,8 +26,10 @@ __all__ = [
 
 _LATER = {
     "DemoCollection": "synthetic",
+    "QueryFeatures": "query_features",
     "Segments": "segments",
     "demo_collection": "synthetic",
+    "read_letor": "letor",
     "read_segments": "segments",
     "sha256_of": "hashing",
 }

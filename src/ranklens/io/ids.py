@@ -135,8 +135,7 @@ class Codes:
         heads = np.flatnonzero(column.changes())
         table = self._table
         codes = [table.setdefault(item, len(table)) for item in column.take(heads).encoded()]
-        counts = np.diff(heads, append=len(column))
-        return np.repeat(np.array(codes, dtype=np.int32), counts)
+        return np.repeat(np.array(codes, dtype=np.int32), np.diff(heads, append=len(column)))
 
     def texts(self) -> tuple[str, ...]:
         """Return the distinct ids, in the order of their codes."""
