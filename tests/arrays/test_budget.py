@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from backends import open_variant
 
 from ranklens.arrays import budget_bytes, cut, memory_budget, rows_within
 from ranklens.kernels.flip_counts import flip_counts
@@ -72,3 +73,16 @@ def test_batches_keep_within_the_budget(n_comparisons):
             peak_bytes(lambda: resample_sums(values, values.shape[-1], seed=0, resamples=range(300)))
             <= 8 * MIB + result
         )
+
+
+def test_array_api_bodies_keep_within_the_budget():
+    strict = open_variant("strict")
+    deltas = np.random.default_rng(0).normal(size=40_000)
+    with memory_budget(8 * MIB):
+        array = strict.asarray(deltas)
+        inputs = 2 * deltas.nbytes
+        for call in (
+            lambda: permutation_test(array, n_permutations=300),
+            lambda: paired_bootstrap(array, n_resamples=300),
+        ):
+            assert peak_bytes(call) <= 8 * MIB + inputs

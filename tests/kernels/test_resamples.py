@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ranklens.arrays import Purpose, memory_budget, to_host, words
-from ranklens.arrays import threads as threads_module
 from ranklens.kernels import resample_sums as module
 from ranklens.kernels.resample_sums import resample_sums
 from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns, order_statistics
@@ -78,14 +77,6 @@ def test_threads_change_no_bit(monkeypatch, n_threads):
     np.testing.assert_array_equal(
         resample_sums(values, values.shape[-1], seed=2, resamples=range(100, 5000)), whole[100:5000]
     )
-
-
-def test_an_error_in_a_thread_is_raised():
-    def fail(item):
-        raise RuntimeError(f"item {item}")
-
-    with pytest.raises(RuntimeError, match="item 0"):
-        threads_module.for_each(fail, range(4), n_threads=2)
 
 
 def test_draws_are_uniform():

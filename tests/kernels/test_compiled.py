@@ -1,0 +1,72 @@
+"""Kernels under JAX: jitted or not the same, and compiled once for many query counts."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+import re
+
+import numpy as np
+import pytest
+from backends import open_variant
+
+from ranklens.arrays import Purpose, to_host, use_backend, words
+from ranklens.arrays.compile import steady_length
+from ranklens.kernels.flips import count_extreme, flipped_sums, sign_matrix
+from ranklens.kernels.resamples import extremes_and_sum, order_statistics, picked_sums
+from ranklens.kernels.ties import comparable
+from ranklens.stats import paired_bootstrap, permutation_test
+
+EPS = 2.0**-52
+COMPILING = re.compile(r"Compiling (?:jit\()?(\w+)")
+VALUES = np.random.default_rng(0).normal(size=70)
+FLIP_WORDS = words(0, 0, 40, 2, Purpose.FLIPS).view(np.int64)
+DRAW_WORDS = words(0, 0, 40, 35, Purpose.RESAMPLES).view(np.int64)
+
+KERNELS = {
+    "comparable": (functools.partial(comparable, eps=EPS), (VALUES,)),
+    "flipped sums": (flipped_sums, (VALUES, FLIP_WORDS)),
+    "sign matrix": (lambda drawn: sign_matrix(drawn, 70, "float64"), (FLIP_WORDS,)),
+    "extreme sums": (functools.partial(count_extreme, observed=0.5, band=0.1, alternative="less"), (VALUES,)),
+    "picked sums": (functools.partial(picked_sums, n=70, first_draw=0, wide=False), (VALUES, DRAW_WORDS)),
+    "extremes": (functools.partial(extremes_and_sum, n=60), (VALUES,)),
+    "order statistics": (functools.partial(order_statistics, ranks=(0, 3, 69)), (VALUES,)),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("x64", [False, True])
+def test_a_jitted_kernel_gives_what_it_gives_on_numpy(name, x64):
+    kernel, inputs = KERNELS[name]
+    backend = open_variant("jax")
+    jax = importlib.import_module("jax")
+    expected = kernel(*inputs)
+    with jax.enable_x64(x64), backend.precise():
+        found = jax.jit(kernel)(*[backend.asarray(value) for value in inputs])
+        pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+        for one, other in pairs:
+            np.testing.assert_allclose(to_host(one)[0], other, atol=1e-13)
+
+
+def test_programs_serve_many_query_counts(caplog):
+    open_variant("jax")
+    jax = importlib.import_module("jax")
+    deltas = np.random.default_rng(0).normal(size=64)
+    with use_backend("jax"):
+        for n in (64, 63):
+            permutation_test(deltas[:n].tolist(), n_permutations=50)
+            paired_bootstrap(deltas[:n].tolist(), n_resamples=50)
+        with jax.log_compiles(), caplog.at_level(logging.WARNING):
+            for n in range(40, 60, 5):
+                permutation_test(deltas[:n].tolist(), n_permutations=50)
+                paired_bootstrap(deltas[:n].tolist(), n_resamples=50)
+    compiled = {found[1] for record in caplog.records if (found := COMPILING.match(record.getMessage()))}
+    # Only the shipping and the padding of each length are new.
+    assert compiled <= {"_identity_fn", "_pad", "convert_element_type"}
+
+
+def test_lengths_grow_by_at_most_a_half():
+    for n in (65, 97, 1000, 6980, 8193):
+        assert n <= steady_length(n) <= 1.5 * n
+        assert steady_length(n) % 2 == 0
