@@ -1,0 +1,180 @@
+"""Why one document is above another: Shapley values of the step from A's features to B's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ranklens.arrays import Seed, seed_of
+from ranklens.core import DataError
+from ranklens.core.explanations import PairwiseExplanation, PairwiseExplanations
+from ranklens.explain.method import DEFAULT_ROWS, Budget, check_positive
+from ranklens.explain.models.base import Model
+from ranklens.explain.models.registry import adapt
+from ranklens.explain.players import players_of
+from ranklens.explain.rows import feature_names, many_rows, one_row, promoted
+from ranklens.explain.solving import explain_rows
+
+Groups = Iterable[Iterable[str]]
+
+
+def pairwise(
+    model: Any,
+    a: Any,
+    b: Any,
+    *,
+    n_permutations: int | None = None,
+    seed: Seed = 0,
+    groups: Groups | None = None,
+    method: str = "auto",
+    max_rows: int = DEFAULT_ROWS,
+    batch_rows: int | None = None,
+) -> PairwiseExplanation:
+    """Say how much each feature moved the score on the way from document A to document B.
+
+    The contributions are the Shapley values of the game v(S) = the score of the point whose features in S
+    come from B and the rest from A (Shapley 1953):
+
+        φ_i = Σ over S without i of |S|! (k - |S| - 1)! / k! · (v(S ∪ {i}) - v(S))
+
+    They sum to ``score_b - score_a``. Only the k features that differ take part; the others get exactly 0.
+
+    Parameters
+    ----------
+    model : Model or object
+        See `adapt`. A plain function takes its feature names from `a`, where that has names.
+    a, b : mapping, sequence, array or frame of one row
+        The features of the two documents. Names are aligned with the model's, never by position.
+    n_permutations : int, optional
+        The number of random orders, instead of `max_rows`; of antithetic ones the next even number.
+    seed : int, numpy.random.SeedSequence, numpy.random.Generator or None, default 0
+        For sampling; the same seed takes the same coalitions on every backend.
+    groups : iterable of iterables of str, optional
+        Features that change together, as one player with one contribution.
+    method : {"auto", "exact", "tree", "antithetic", "orders", "regression"}
+        ``"exact"`` scores all 2^k coalitions, ``"tree"`` uses the closed form of a tree ensemble. The others
+        sample: random orders, each with its reverse or not, or least squares over pairs of complementary
+        coalitions. ``"auto"`` takes trees where it can, else counts all where 2^k is at most
+        max(4096, max_rows), else samples: regression from 6 rows a feature on, antithetic orders below.
+    max_rows : int, default 4096
+        The whole budget of model rows.
+    batch_rows : int, optional
+        The most rows of one call. By default what fits the memory budget, at least 4096.
+
+    Returns
+    -------
+    PairwiseExplanation
+
+    Raises
+    ------
+    ModelError
+        When the model raises, or answers with anything but one finite score a row.
+    DataError
+        When a feature is missing, unknown to the model, or no number.
+    ValueError
+        For other options, or a budget that is too small for the method.
+
+    Notes
+    -----
+    The mixed points may be unrealistic: the model is asked where it was not trained.
+
+    Examples
+    --------
+    >>> names = ["bm25", "freshness", "price"]
+    >>> model = adapt(lambda x: x[:, 0] * x[:, 1] + 0.1 * x[:, 2], names)
+    >>> for name, value in pairwise(model, (2.0, 0.2, 1.0), (1.5, 0.9, 1.0)).ranked():
+    ...     print(f"{name} {value:+.3f}")
+    freshness +1.225
+    bm25 -0.275
+    price +0.000
+    """
+    adapted = as_model(model, a)
+    found = explain_rows(
+        adapted,
+        adapted.backend_for(a),
+        *promoted(one_row(a, adapted.names, "a"), one_row(b, adapted.names, "b")),
+        players_of(adapted.names, groups),
+        budget=Budget(method, max_rows, n_permutations),
+        batch_rows=checked_batch(batch_rows),
+        seed=seed_of(seed),
+    )
+    explanation: PairwiseExplanation = found[0]
+    return explanation
+
+
+def pairwise_many(
+    model: Any,
+    a: Any,
+    b: Any,
+    *,
+    n_permutations: int | None = None,
+    seed: Seed = 0,
+    groups: Groups | None = None,
+    method: str = "auto",
+    max_rows: int = DEFAULT_ROWS,
+    batch_rows: int | None = None,
+) -> PairwiseExplanations:
+    """Explain many pairs in a few model calls.
+
+    Parameters
+    ----------
+    model, n_permutations, seed, groups, method, batch_rows
+        As in `pairwise`.
+    a, b : array of shape (n, k), frame, or sequence of mappings
+        Row i of `a` is compared with row i of `b`. A single row stands for as many as the other has.
+    max_rows : int, default 4096
+        The budget of model rows for each pair.
+
+    Returns
+    -------
+    PairwiseExplanations
+        A sequence of `PairwiseExplanation` that also holds all contributions as one array.
+
+    Raises
+    ------
+    DataError
+        When `a` and `b` have different numbers of rows; else as `pairwise`.
+
+    Examples
+    --------
+    >>> model = adapt(lambda x: x[:, 0] * x[:, 1], ["bm25", "freshness"])
+    >>> found = pairwise_many(model, [[1.0, 2.0], [0.0, 0.0]], [[3.0, 5.0], [1.0, 1.0]])
+    >>> found.contributions
+    array([[7. , 6. ],
+           [0.5, 0.5]])
+    """
+    adapted = as_model(model, a)
+    rows_a, rows_b = promoted(many_rows(a, adapted.names, "a"), many_rows(b, adapted.names, "b"))
+    n = max(len(rows_a), len(rows_b))
+    if len(rows_a) != len(rows_b) and 1 not in (len(rows_a), len(rows_b)):
+        raise DataError(f"a has {len(rows_a)} rows and b {len(rows_b)}; row i of one belongs to row i of b")
+    return explain_rows(
+        adapted,
+        adapted.backend_for(a),
+        rows_a.repeat(n // max(len(rows_a), 1), axis=0) if len(rows_a) != n else rows_a,
+        rows_b.repeat(n // max(len(rows_b), 1), axis=0) if len(rows_b) != n else rows_b,
+        players_of(adapted.names, groups),
+        budget=Budget(method, max_rows, n_permutations),
+        batch_rows=checked_batch(batch_rows),
+        seed=seed_of(seed),
+    )
+
+
+def as_model(model: Any, values: Any) -> Model:
+    """Adapt `model`; a function that knows no names takes those of `values`, where it has them."""
+    if isinstance(model, Model):
+        return model
+    try:
+        return adapt(model)
+    except ValueError:
+        names = feature_names(values)
+        if names is None:
+            raise
+        return adapt(model, names)
+
+
+def checked_batch(batch_rows: int | None) -> int | None:
+    """Return `batch_rows` if it is None or a positive integer."""
+    if batch_rows is not None:
+        check_positive("batch_rows", batch_rows)
+    return batch_rows

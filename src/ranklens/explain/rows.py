@@ -1,0 +1,152 @@
+"""Rows of features: aligned by name where they have names, and brought to one number type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import is_array, to_host
+from ranklens.core import DataError
+from ranklens.core.errors import nearest_names
+
+Rows = NDArray[Any]
+
+
+def one_row(values: Any, names: Sequence[str], what: str) -> Rows:
+    """Return one document's features, shape (1, k), in the order of `names`.
+
+    Parameters
+    ----------
+    values : mapping, frame or series, sequence or array
+        Named values are aligned by name, never by position; a frame must have one row. A sequence or an array
+        of shape (k,) or (1, k) is taken to be in the order of `names`.
+    names : sequence of str
+        The k features.
+    what : str
+        The argument's name, for error messages.
+
+    Raises
+    ------
+    DataError
+        When a name is missing or no feature, the shape is another, or a value is no number.
+    """
+    rows = many_rows([values] if _is_record(values) else values, names, what, single=True)
+    if rows.shape[0] != 1:
+        raise DataError(f"{what} holds {rows.shape[0]} rows; give one document, or call pairwise_many")
+    return rows
+
+
+def many_rows(values: Any, names: Sequence[str], what: str, *, single: bool = False) -> Rows:
+    """Return documents' features, shape (n, k), in the order of `names`; see `one_row`.
+
+    `values` may be a frame, a sequence of mappings, or an array of shape (n, k).
+    """
+    columns = frame_columns(values)
+    if columns is not None:
+        return _from_columns(columns, names, what)
+    if isinstance(values, (list, tuple)) and values and _is_record(values[0]):
+        return _from_records(values, names, what)
+    rows = to_host(values)[0] if is_array(values) else _numbers(values, what)
+    if rows.ndim == 1 and single:
+        rows = rows[None, :]
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        wanted = f"({len(names)},)" if single else f"(n, {len(names)})"
+        raise DataError(f"{what} has shape {rows.shape[single and rows.ndim == 2 :]}; {wanted} is needed")
+    if rows.dtype.kind not in "fiub":
+        raise DataError(f"{what} holds {rows.dtype} values; features must be real numbers")
+    return rows
+
+
+def promoted(a: Rows, b: Rows) -> tuple[Rows, Rows]:
+    """Bring both to the wider floating type of the two; integers and flags become float64."""
+    kind: np.dtype[Any] = np.result_type(a.dtype, b.dtype)
+    if kind not in (np.float32, np.float64):
+        kind = np.dtype(np.float32 if kind == np.float16 else np.float64)
+    return np.ascontiguousarray(a, dtype=kind), np.ascontiguousarray(b, dtype=kind)
+
+
+def differing(a: Rows, b: Rows) -> NDArray[np.bool_]:
+    """Say where the features differ: exactly, but 0.0 and -0.0 are equal, and so are two NaNs."""
+    found: NDArray[np.bool_] = (a != b) & ~(np.isnan(a) & np.isnan(b))
+    return found
+
+
+def feature_names(values: Any) -> list[str] | None:
+    """Return the names that the values carry, or None."""
+    columns = frame_columns(values)
+    if columns is not None:
+        return list(columns)
+    first = values[0] if isinstance(values, (list, tuple)) and values else values
+    return [str(name) for name in _record(first)] if _is_record(first) else None
+
+
+def frame_columns(values: Any) -> Mapping[str, Any] | None:
+    """Return the columns of a pandas, polars or pyarrow frame by name; None for anything else."""
+    if hasattr(values, "column_names") and hasattr(values, "column"):
+        return {str(name): values.column(name) for name in values.column_names}
+    columns = getattr(values, "columns", None)
+    if columns is None or not hasattr(values, "shape") or is_array(values):
+        return None
+    names = list(columns)
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"the frame has two columns named {twice!r}; features must have distinct names")
+    return {str(name): values[name] for name in names}
+
+
+def _is_record(values: Any) -> bool:
+    # A series of pandas knows the names of its values; one of polars does not.
+    return isinstance(values, Mapping) or (hasattr(values, "index") and hasattr(values, "to_dict"))
+
+
+def _record(values: Any) -> Mapping[str, Any]:
+    named = values if isinstance(values, Mapping) else values.to_dict()
+    return {str(name): value for name, value in named.items()}
+
+
+def _from_records(records: Sequence[Any], names: Sequence[str], what: str) -> Rows:
+    rows = []
+    for record in map(_record, records):
+        check_names(record, names, what)
+        rows.append(_numbers([record[name] for name in names], what, names))
+    return np.stack(rows)
+
+
+def _from_columns(columns: Mapping[str, Any], names: Sequence[str], what: str) -> Rows:
+    check_names(columns, names, what)
+    return np.stack([_numbers(columns[name], f"column {name!r} of {what}") for name in names], axis=1)
+
+
+def check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    """Raise a `DataError` that names the first missing or surplus feature."""
+    for name in names:
+        if name not in given:
+            near = nearest_names(name, given)
+            hint = f"; it has {', '.join(repr(n) for n in near or list(given)[:6])}" if given else ""
+            raise DataError(f"{what} lacks the feature {name!r}{hint}")
+    known = set(names)
+    for name in given:
+        if name not in known:
+            raise DataError(f"{what} has {name!r}, which is no feature of the model; leave it out")
+
+
+def _numbers(values: Any, what: str, names: Sequence[str] | None = None) -> Rows:
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind not in "fiub":
+            # None stands for a missing value in frames and dictionaries.
+            found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        where = f" ({_culprit(values, names)})" if names is not None else ""
+        raise DataError(f"{what} holds values that are no numbers{where}: {error}") from error
+    return found
+
+
+def _culprit(values: Sequence[Any], names: Sequence[str]) -> str:
+    for name, value in zip(names, values, strict=True):
+        if value is not None and not isinstance(value, (int, float, np.number, np.bool_)):
+            return f"{name}={value!r}"
+    return "of several shapes"

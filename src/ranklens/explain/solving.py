@@ -1,0 +1,174 @@
+"""Explain aligned rows: sort the pairs into games, ask the model, and bring the answers to the host once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend, rows_within, to_host
+from ranklens.core.explanations import PairwiseExplanations
+from ranklens.explain.asking import call_size, game_values, raise_not_finite, require_repeatable
+from ranklens.explain.games import ExactGame, Game, Pairs, game_of
+from ranklens.explain.method import Budget, Choice
+from ranklens.explain.models.base import Model
+from ranklens.explain.players import Players
+from ranklens.explain.rows import Rows, differing
+
+Floats = NDArray[np.float64]
+
+
+def explain_rows(
+    model: Model,
+    backend: Backend,
+    a: Rows,
+    b: Rows,
+    players: Players,
+    *,
+    budget: Budget,
+    batch_rows: int | None,
+    seed: int,
+) -> PairwiseExplanations:
+    """Explain row i of `b` against row i of `a`, both of shape (n, features) and one floating type."""
+    setup = Setup(model, backend, a, b, players, differing(a, b))
+    answer = Answer.empty(len(a), len(players.labels))
+    with backend.precise():
+        games = setup.games(budget, seed)
+        answer.fill(setup, game_values(model, backend, games, batch_rows or call_size(a.shape[1])))
+    return PairwiseExplanations(
+        names=players.labels,
+        feature_names=model.names,
+        contributions=answer.contributions,
+        score_a=answer.score_a,
+        score_b=answer.score_b,
+        values_a=a,
+        values_b=b,
+        standard_errors=answer.errors,
+        n_model_rows=answer.n_rows,
+        degrees_of_freedom=answer.freedom,
+        methods=answer.methods,
+        seed=seed,
+    )
+
+
+class Setup(NamedTuple):
+    """What a call is about, on the host."""
+
+    model: Model
+    backend: Backend
+    a: Rows
+    b: Rows
+    players: Players
+    differs: NDArray[np.bool_]
+
+    def games(self, budget: Budget, seed: int) -> Iterator[Game]:
+        """Yield games that together hold all pairs, each as large as the memory budget allows."""
+        plays = self.playing()
+        n_players = plays.sum(axis=1)
+        for k in np.unique(n_players).tolist():
+            choice = budget.choose(k)
+            index = np.flatnonzero(n_players == k)
+            # Scores, their differences, and as much again for what follows from them.
+            step = rows_within(48 * choice.n_rows(k), len(index), share=0.5)
+            for start in range(0, len(index), step):
+                pairs = self.pairs(index[start : start + step], plays, k, choice)
+                yield game_of(pairs, choice, self.backend, seed)
+
+    def playing(self) -> NDArray[np.bool_]:
+        """Say which players differ, shape (pairs, players)."""
+        if len(self.players.labels) == self.differs.shape[1]:
+            return self.differs
+        plays = np.zeros((len(self.differs), len(self.players.labels)), dtype=np.bool_)
+        for feature, player in enumerate(self.players.of_feature.tolist()):
+            plays[:, player] |= self.differs[:, feature]
+        return plays
+
+    def pairs(self, index: NDArray[np.int64], plays: NDArray[np.bool_], k: int, choice: Choice) -> Pairs:
+        """Put some pairs on the device."""
+        own = plays[index]
+        slot_of_player = np.where(own, np.cumsum(own, axis=1) - 1, k)
+        slot = np.where(self.differs[index], slot_of_player[:, self.players.of_feature], k)
+        a, b = self.a[index], self.b[index]
+        turned = self.turned(index)[:, None] if choice.method != "exact" else None
+        if turned is not None:
+            a, b = np.where(turned, b, a), np.where(turned, a, b)
+        to_device, xp = self.backend.asarray, self.backend.xp
+        kind = self.model.dtype or getattr(xp, a.dtype.name)
+        return Pairs(
+            index,
+            np.nonzero(own)[1].reshape(len(index), k),
+            to_device(a, dtype=kind),
+            to_device(b, dtype=kind),
+            to_device(slot, dtype=xp.int32),
+        )
+
+    def turned(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which pairs are sampled from B to A, so that (B, A) gives exactly minus what (A, B) does."""
+        first = np.argmax(self.differs[index], axis=1)
+        a, b = self.a[index, first], self.b[index, first]
+        found: NDArray[np.bool_] = (a > b) | np.isnan(a)
+        return found
+
+
+class Answer(NamedTuple):
+    """What is found out about each pair, on the host; features that do not differ stay zero."""
+
+    contributions: Floats
+    errors: Floats
+    score_a: Floats
+    score_b: Floats
+    n_rows: NDArray[np.int64]
+    freedom: NDArray[np.int64]
+    methods: list[str]
+
+    @classmethod
+    def empty(cls, n: int, n_players: int) -> Answer:
+        """Return the answer before anything is known."""
+        zeros, counts = np.zeros((2, n, n_players)), np.zeros((2, n), dtype=np.int64)
+        return cls(zeros[0], zeros[1], np.zeros(n), np.zeros(n), counts[0], counts[1], ["exact"] * n)
+
+    def fill(self, setup: Setup, scored: Iterator[tuple[Game, Any]]) -> None:
+        """Solve the games as their scores arrive, and bring everything to the host at the end."""
+        games, arrays = [], []
+        for game, values in scored:
+            games.append(game)
+            arrays.append(on_device(game, values, setup.backend.xp))
+        host = iter(to_host(*(array for found in arrays for array in found)) if arrays else ())
+        for game in games:
+            self.take(setup, game, *(next(host) for _ in range(6)))
+
+    def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
+        """Take over what was found out about one game."""
+        score_a, score_b, again, largest = rest
+        index, where = game.pairs.index, (game.pairs.index[:, None], game.pairs.players)
+        if not (np.isfinite(largest).all() and np.isfinite(found).all()):
+            raise_not_finite(setup.model, game)
+        require_repeatable(setup.model, score_a, again, largest)
+        turned = np.zeros(len(index), dtype=np.bool_)
+        if not isinstance(game, ExactGame):
+            turned = setup.turned(index)
+        self.contributions[where] = np.where(turned[:, None], -found, found) + 0.0
+        self.errors[where] = errors
+        self.score_a[index] = np.where(turned, score_b, score_a)
+        self.score_b[index] = np.where(turned, score_a, score_b)
+        self.n_rows[index] = game.n_coalitions
+        self.freedom[index] = game.freedom
+        for i in index.tolist():
+            self.methods[i] = game.choice.method
+
+
+def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
+    """Return contributions, errors, both scores, the score of A once more, and the largest score."""
+    found = game.solve(values)
+    errors = found.errors if found.errors is not None else xp.zeros_like(found.contributions)
+    again = found.score_a if isinstance(game, ExactGame) else values[:, -1]
+    return (
+        found.contributions,
+        errors,
+        found.score_a,
+        found.score_b,
+        again,
+        xp.max(xp.abs(values), axis=1),
+    )

@@ -1,0 +1,85 @@
+"""Shapley values from random orders: walk from A to B, one player at a time.
+
+An order is kept as ranks: player j is replaced as number rank[j], counted from 0. The interior of its walk is
+the k - 1 coalitions "every player of rank below s"; the ends are shared by all orders.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ranklens.arrays import device_of, namespace
+
+Array = Any
+
+
+def walks(words: Array, *, reverse: bool) -> tuple[Array, Array]:
+    """Return the ranks of random orders (each followed by its reverse where asked for), and the interiors."""
+    ranks = order_ranks(words)
+    if reverse:
+        ranks = with_reversed(ranks)
+    return ranks, interior_coalitions(ranks)
+
+
+def order_estimates(
+    interior: Array, ranks: Array, score_a: Array, score_b: Array, *, together: int
+) -> tuple[Array, Array]:
+    """Return the contributions and their standard errors, both of shape (pairs, k)."""
+    return mean_and_error(order_contributions(interior, ranks, score_a, score_b), together=together)
+
+
+def order_ranks(words: Array) -> Array:
+    """Return the ranks, shape (orders, k), of random int64 `words`, shape (k, orders)."""
+    xp = namespace(words)
+    return xp.argsort(xp.permute_dims(words, (1, 0)), axis=1, stable=True)
+
+
+def with_reversed(ranks: Array) -> Array:
+    """Let each order be followed by its reverse: (pairs, k) to (2 · pairs, k)."""
+    xp = namespace(ranks)
+    k = ranks.shape[1]
+    return xp.reshape(xp.stack([ranks, k - 1 - ranks], axis=1), (-1, k))
+
+
+def interior_coalitions(ranks: Array) -> Array:
+    """Return who has been replaced after 1, …, k - 1 steps: bool, shape (orders · (k - 1), k)."""
+    xp = namespace(ranks)
+    k = ranks.shape[1]
+    steps = xp.arange(1, k, dtype=ranks.dtype, device=device_of(ranks))
+    return xp.reshape(ranks[:, None, :] < steps[None, :, None], (-1, k))
+
+
+def order_contributions(interior: Array, ranks: Array, score_a: Array, score_b: Array) -> Array:
+    """Return what each player's replacement changed in each order, shape (pairs, orders, k).
+
+    `interior` holds the scores between, shape (pairs, orders · (k - 1)); `score_a` and `score_b` have shape
+    (pairs,).
+    """
+    xp = namespace(interior)
+    n_pairs, (n_orders, k) = interior.shape[0], ranks.shape
+    shape = (n_pairs, n_orders, 1)
+    walk = xp.concat(
+        [
+            xp.broadcast_to(score_a[:, None, None], shape),
+            xp.reshape(interior, (n_pairs, n_orders, k - 1)),
+            xp.broadcast_to(score_b[:, None, None], shape),
+        ],
+        axis=2,
+    )
+    steps = walk[:, :, 1:] - walk[:, :, :-1]
+    return xp.take_along_axis(steps, xp.broadcast_to(ranks[None, :, :], steps.shape), axis=2)
+
+
+def mean_and_error(by_order: Array, *, together: int) -> tuple[Array, Array]:
+    """Return the mean over the orders, shape (pairs, k), and its standard error.
+
+    A sample is the mean of `together` orders in turn: of 2 where each is followed by its reverse. The
+    standard error of a single sample is given as 0.
+    """
+    xp = namespace(by_order)
+    n_pairs, n_orders, k = by_order.shape
+    n = n_orders // together
+    samples = xp.mean(xp.reshape(by_order, (n_pairs, n, together, k)), axis=2)
+    mean = xp.mean(samples, axis=1)
+    deviations = samples - mean[:, None, :]
+    return mean, xp.sqrt(xp.sum(deviations * deviations, axis=1) / (n * max(n - 1, 1)))
