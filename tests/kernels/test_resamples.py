@@ -46,6 +46,14 @@ def test_sums_are_those_of_the_draws(backend, n):
         assert shaped.ndim == 1 or (found[1] == -found[0]).all()
 
 
+@pytest.mark.parametrize("n", [2, 301])
+def test_rows_of_a_batch_have_the_sums_they_have_alone(backend, n):
+    rows = np.random.default_rng(n).integers(-9, 9, size=(6, n)).astype(float)
+    (found,) = to_host(resample_sums(backend.asarray(rows), n, seed=7, resamples=range(3, 900)))
+    for row, sums in zip(rows, found, strict=True):
+        np.testing.assert_array_equal(sums, resample_sums(row, n, seed=7, resamples=range(3, 900)))
+
+
 def test_sums_of_a_large_sample_are_those_of_the_draws():
     n = WIDE_FROM + 10
     values = np.arange(n) % 1000 - 500.0

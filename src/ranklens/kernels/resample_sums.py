@@ -7,9 +7,10 @@ import operator
 from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
+from ranklens.arrays.counting import COUNTING, count_draws
 from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.kernels.resamples import WIDE_FROM, n_word_columns, picked_sums
+from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns, picked_sums
 
 _FLOAT_BYTES = 8
 _HOST_BLOCK = 4096
@@ -19,6 +20,9 @@ _LEAST_COLUMNS = 256
 _DRAWS_WORTH_THREADS = 4_000_000
 # Indices, words and their halves, of two draws a word, beside what each comparison picks.
 _INDEX_COPIES = 8
+# Words, halves, indices, places and counts of one resample.
+_COUNT_COPIES = 7
+_ROWS_WORTH_COUNTING = 4
 
 
 def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
@@ -40,8 +44,11 @@ def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
     -------
     array, shape (len(resamples),) or (comparisons, len(resamples))
     """
-    if backend_of(values).name == "numpy" and values.ndim == 1:
+    backend = backend_of(values)
+    if backend.name == "numpy" and values.ndim == 1:
         return _on_host(values[:n], seed, resamples)
+    if backend.name in COUNTING and values.ndim == 2 and values.shape[0] >= _ROWS_WORTH_COUNTING:
+        return _by_counts(values, n, seed, resamples)
     return _on_device(values, n, seed, resamples)
 
 
@@ -90,3 +97,18 @@ def _block_sums(values: Any, n: int, seed: int, block: range, draw_bytes: int) -
         words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
         parts.append(picked(values, words, n, draws_a_word * columns.start, wide=wide))
     return functools.reduce(operator.add, parts)
+
+
+def _by_counts(values: Any, n: int, seed: int, resamples: range) -> Any:
+    """Multiply how often each query was drawn with the differences of all comparisons."""
+    backend = backend_of(values)
+    xp = backend.xp
+    by_query = xp.matrix_transpose(values[:, :n])
+    row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * n + values.shape[0])
+    sums = []
+    for block in cut(resamples, rows_within(row_bytes, len(resamples), share=0.5)):
+        columns = range(n_word_columns(n))
+        words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
+        indices = drawn_indices(words, n, n >= WIDE_FROM)[:n, :]
+        sums.append(count_draws(backend, indices, n) @ by_query)
+    return xp.matrix_transpose(xp.concat(sums, axis=0))
