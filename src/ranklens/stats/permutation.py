@@ -86,7 +86,7 @@ def permutation_test(
     >>> permutation_test([0.1, 0.2, 0.3, 0.1, 0.2, 0.4, 0.1, 0.2], method="exact")
     0.0078125
     >>> permutation_test([0.1, 0.2, 0.3, -0.2, 0.1, 0.3, -0.1, 0.2], n_permutations=999)
-    0.17
+    0.173
     """
     return sign_flip_test(
         deltas, n_permutations=n_permutations, seed=seed, alternative=alternative, method=method
