@@ -1,0 +1,198 @@
+"""The features and grades of one query's documents: what a learned ranker is trained and asked on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import is_array
+from ranklens.core import DataError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryFeatures:
+    """One query: its candidate documents, a row of features for each, and the judgements.
+
+    Made by `QueryFeatures.of`, `QueryFeatures.from_frame` or `read_letor`, which check the parts.
+
+    Attributes
+    ----------
+    query_id : str
+    documents : tuple of str
+        The n documents that are ranked.
+    features : array, shape (n, k)
+        A row a document, in any array library; NaN is a value like any other.
+    grades : mapping of document to grade
+        Judged documents that are not among `documents` count as not retrieved; documents without a grade are
+        unjudged.
+    names : tuple of str or None
+        The k features. Without names the columns are taken to be in the model's order.
+    """
+
+    query_id: str
+    documents: tuple[str, ...]
+    features: Any
+    grades: Mapping[str, float]
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        query_id: Any,
+        docs: Iterable[Any],
+        features: Any,
+        grades: Mapping[Any, float] | Sequence[float],
+        *,
+        names: Iterable[str] | None = None,
+    ) -> QueryFeatures:
+        """Check and hold one query.
+
+        Parameters
+        ----------
+        query_id : str or int
+        docs : iterable of str or int
+            The documents, n distinct ids.
+        features : array-like, shape (n, k)
+            A row a document.
+        grades : mapping of document to grade, or n grades in the order of `docs`
+        names : iterable of str, optional
+            The k features.
+
+        Raises
+        ------
+        DataError
+            When the parts do not fit together.
+
+        Examples
+        --------
+        >>> query = QueryFeatures.of("q1", ["a", "b"], [[2.0, 0.1], [1.0, 0.9]], {"b": 1})
+        >>> query
+        <QueryFeatures q1: 2 documents, 2 features, 1 judged>
+        """
+        query, documents = str(query_id), tuple(str(doc) for doc in docs)
+        if not documents:
+            raise DataError(f"query {query!r} has no documents; leave it out")
+        if len(set(documents)) != len(documents):
+            twice = next(doc for i, doc in enumerate(documents) if doc in documents[:i])
+            raise DataError(f"query {query!r} has the document {twice!r} twice; ids must be distinct")
+        matrix = features if is_array(features) else _matrix(features, query)
+        if len(matrix.shape) != 2 or matrix.shape[0] != len(documents):
+            raise DataError(
+                f"the features of query {query!r} have shape {tuple(matrix.shape)}; "
+                f"({len(documents)}, k) is needed, a row a document"
+            )
+        named = None if names is None else _names(names, int(matrix.shape[1]), query)
+        return cls(query, documents, matrix, _grades(grades, documents, query), named)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str = "query_id",
+        document: str = "document",
+        grade: str = "grade",
+        features: Sequence[str] | None = None,
+    ) -> tuple[QueryFeatures, ...]:
+        """Split a frame with a row for each query and document.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame, or mapping of column name to values
+        query, document, grade : str
+            The columns that are no features.
+        features : sequence of str, optional
+            The feature columns; by default all others.
+
+        Raises
+        ------
+        DataError
+            When a column is missing, or holds what is no number.
+
+        Examples
+        --------
+        >>> columns = {"query_id": [1, 1], "document": ["a", "b"], "grade": [0, 1], "bm25": [2.0, 1.5]}
+        >>> QueryFeatures.from_frame(columns)[0].names
+        ('bm25',)
+        """
+        columns = _columns(frame)
+        chosen = [name for name in columns if name not in (query, document, grade)]
+        named = tuple(chosen if features is None else features)
+        for name in (query, document, grade, *named):
+            if name not in columns:
+                raise DataError(f"the frame has no column {name!r}; it has {', '.join(map(repr, columns))}")
+        matrix = np.stack([_numbers(columns[name], f"column {name!r}") for name in named], axis=1)
+        graded = _numbers(columns[grade], f"column {grade!r}")
+        documents = list(columns[document])
+        rows: dict[str, list[int]] = {}
+        for row, found in enumerate(columns[query]):
+            rows.setdefault(str(found), []).append(row)
+        return tuple(
+            cls.of(found, [documents[i] for i in some], matrix[some], graded[some].tolist(), names=named)
+            for found, some in rows.items()
+        )
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.features.shape[1])
+
+    def __repr__(self) -> str:
+        n_judged = sum(document in self.grades for document in self.documents)
+        return (
+            f"<QueryFeatures {self.query_id}: {len(self.documents)} documents, "
+            f"{self.n_features} features, {n_judged} judged>"
+        )
+
+
+def _matrix(features: Any, query: str) -> Any:
+    return _numbers(features, f"the features of query {query!r}")
+
+
+def _numbers(values: Any, what: str) -> Any:
+    found = np.asarray(values)
+    if found.dtype.kind in "fiub":
+        return found
+    try:
+        # None stands for a missing value in frames.
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} holds values that are no numbers: {error}") from error
+
+
+def _names(names: Iterable[str], k: int, query: str) -> tuple[str, ...]:
+    found = tuple(str(name) for name in names)
+    if len(found) != k or len(set(found)) != k:
+        raise DataError(f"query {query!r} has {k} features and {len(set(found))} distinct names for them")
+    return found
+
+
+def _grades(
+    grades: Mapping[Any, float] | Sequence[float], documents: tuple[str, ...], query: str
+) -> Mapping[str, float]:
+    if isinstance(grades, Mapping):
+        found = {str(document): grade for document, grade in grades.items()}
+    elif len(grades) == len(documents):
+        found = dict(zip(documents, grades, strict=True))
+    else:
+        raise DataError(f"query {query!r} has {len(documents)} documents and {len(grades)} grades")
+    for document, grade in found.items():
+        if not math.isfinite(grade):
+            raise DataError(
+                f"the grade of document {document!r} in query {query!r} is {grade}; give a number"
+            )
+    return MappingProxyType({document: float(grade) for document, grade in found.items()})
+
+
+def _columns(frame: Any) -> Mapping[str, Any]:
+    if isinstance(frame, Mapping):
+        return frame
+    names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if names is None:
+        raise DataError(f"a frame or a mapping of columns is needed, got {type(frame).__name__}")
+    return {str(name): frame[name].to_numpy() for name in names}
