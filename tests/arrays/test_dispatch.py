@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from ranklens.arrays import (
     to_host,
     use_backend,
 )
+from ranklens.arrays import choice as choice_module
 from ranklens.core import MissingDependencyError, UnknownNameError
 
 
@@ -83,6 +85,17 @@ def test_a_missing_library_is_one_error_with_the_install_line(monkeypatch, name,
         use_backend(name)
     monkeypatch.undo()
     assert current_backend().name == "numpy"
+
+
+def test_a_library_without_a_device_is_not_usable(monkeypatch):
+    def fail(values):
+        raise RuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+
+    monkeypatch.setattr(choice_module, "load_namespace", lambda name: SimpleNamespace(asarray=fail))
+    with pytest.raises(
+        MissingDependencyError, match="the 'cupy' backend needs a GPU that CUDA or ROCm can use"
+    ):
+        use_backend("cupy")
 
 
 def test_auto_says_what_it_took(caplog):

@@ -75,8 +75,9 @@ def preferred_device(name: str, xp: Any) -> Any:
         try:
             return xp.asarray([0.0]).device
         except Exception as error:
-            why = "the 'cupy' backend (which found no usable GPU)"
-            raise MissingDependencyError("a CUDA or ROCm device", why, "a GPU driver") from error
+            raise MissingDependencyError(
+                "a GPU that CUDA or ROCm can use", "the 'cupy' backend", "the driver of the card"
+            ) from error
     if name == "torch":
         return importlib.import_module("torch").get_default_device()
     return xp.asarray([0.0]).device
