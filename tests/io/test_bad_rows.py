@@ -40,6 +40,14 @@ def test_an_error_names_file_line_text_and_reason(bad: bytes, why: str, tmp_path
     assert str(error).startswith(f"{path}:4: ")
 
 
+def test_a_grade_may_not_be_infinite_and_a_score_may() -> None:
+    assert read_run(b"q Q0 a 1 -inf t\n")["q"] == {"a": float("-inf")}
+    error = error_of(read_qrels, b"q 0 a 1\n\nq 0 b inf\n")
+    assert (error.why, error.line, error.text) == ("the grade is infinite", 3, "q 0 b inf")
+    with pytest.warns(DataWarning, match="1 row"):
+        assert read_qrels({"q": {"a": 1, "b": float("inf")}}, on_error="skip")["q"] == {"a": 1.0}
+
+
 def test_judgements_with_the_columns_of_a_run_are_refused() -> None:
     assert "is this a run?" in error_of(read_qrels, GOOD).why
     assert error_of(read_qrels, b"1 184 2 \n").line == 1

@@ -158,6 +158,13 @@ def test_other_objects_and_other_records_are_refused() -> None:
         read_run([("q", "d")])
 
 
+def test_judgements_are_no_run() -> None:
+    qrels = Qrels.from_dict({"q": {"d": 1}})
+    with pytest.raises(TypeError, match=r"a run is needed, not <Qrels 'qrels': .*right order\?"):
+        as_run(qrels)
+    assert read_qrels(qrels) == qrels
+
+
 def test_what_is_read_already_stays_as_it_is() -> None:
     run, qrels = Run.from_dict({"q": {"d": 1}}), Qrels.from_dict({"q": {"d": 1}})
     assert as_run(run) is run

@@ -81,6 +81,8 @@ def test_formulas_are_neutralised_in_csv_and_numbers_stay_numbers(tmp_path: Path
 def test_another_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown file suffix '\.xlsx'"):
         RUN.write(tmp_path / "a.xlsx")
+    with pytest.raises(UnknownNameError, match=r"unknown compression to write '\.zst'"):
+        RUN.write(tmp_path / "a.run.zst")
 
 
 def test_a_written_file_has_the_usual_rights(tmp_path: Path) -> None:

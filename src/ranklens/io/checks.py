@@ -10,6 +10,16 @@ from ranklens.io.layout import Layout
 from ranklens.io.pairs import Extract, PairTable, pair_keys
 
 
+def with_finite_grades(extract: Extract, layout: Layout, faults: Faults) -> Extract:
+    """Refuse infinite grades; a score may be infinite, for that can be ordered."""
+    wrong = np.flatnonzero(np.isinf(extract.pairs.values)) if layout.kind == "qrels" else np.empty(0, np.intp)
+    if not wrong.size:
+        return extract
+    faults.found(wrong.size, lambda i: Fault("the grade is infinite", *extract.locate(int(wrong[i]))))
+    kept = np.flatnonzero(np.isfinite(extract.pairs.values))
+    return Extract(extract.pairs.take(kept), lambda row: extract.locate(int(kept[row])))
+
+
 def without_repeats(extract: Extract, layout: Layout, faults: Faults) -> PairTable:
     """Return the table with each (query, document) once.
 

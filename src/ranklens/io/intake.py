@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ranklens.io.checks import without_repeats
+from ranklens.io.checks import with_finite_grades, without_repeats
 from ranklens.io.faults import Fault, Faults
 from ranklens.io.layout import Layout
 from ranklens.io.mappings import nested_mapping, read_mapping, read_records
@@ -25,8 +25,14 @@ def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tup
     """
     file = source_name(source)
     faults = Faults(file, on_error)
+    if isinstance(getattr(source, "pairs", None), PairTable):
+        if source.layout is not layout:
+            raise TypeError(
+                f"a {layout.kind} is needed, not {source!r}; are the arguments in the right order?"
+            )
+        return source.pairs, source.name
     extract = _extract(source, file, layout, columns, faults)
-    pairs = without_repeats(extract, layout, faults)
+    pairs = without_repeats(with_finite_grades(extract, layout, faults), layout, faults)
     faults.tell()
     lenient = layout.kind == "run" and nested_mapping(source) is not None
     if not len(pairs) and not lenient:

@@ -1,4 +1,8 @@
-"""JSON lines by the columnar reader, line by line where that gives up; and JSON files of nested objects."""
+"""JSON lines by the columnar reader, and JSON files of nested objects.
+
+Where the columnar reader gives up, or leaves a cell empty (some of its versions do that with mixed types),
+the lines are read one by one: slower, but it tells what is wrong and where.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,11 @@ def read_jsonl(text: Text, layout: Layout, columns: ColumnMap | None, faults: Fa
     content = bytes(text.content())
     try:
         frame = pl.read_ndjson(content, infer_schema_length=None)
-    except pl.exceptions.PolarsError:
+        part, chosen = selected(frame, layout, columns, faults)
+    except (pl.exceptions.PolarsError, RuntimeError):
         return _line_by_line(content, layout, columns, faults)
-    part, chosen = selected(frame, layout, columns, faults)
+    if any(part.null_count().row(0)):
+        return _line_by_line(content, layout, columns, faults)
 
     def line_of(row: int) -> int:
         lines = (number for number, line in enumerate(content.split(b"\n"), 1) if line.strip())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ranklens.core.errors import DataError, UnknownNameError
 from ranklens.core.spreadsheet import neutralise as neutralised
+from ranklens.io.compression import SUFFIXES
 from ranklens.io.sources import suffix_of
 
 if TYPE_CHECKING:
@@ -47,10 +48,13 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
     UnknownNameError
         For another suffix.
     """
-    target = Path(path)
+    target = Path(path).resolve()
     writer = _writer(suffix_of(target.name), neutralise)
+    packing = target.suffix.lower()
+    if packing in SUFFIXES and packing != ".gz":
+        raise UnknownNameError("compression to write", packing, (".gz",))
     with replacing(target) as stream:
-        if target.suffix.lower() != ".gz":
+        if packing != ".gz":
             writer(pairs, stream)
             return
         import gzip
@@ -61,7 +65,14 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[BinaryIO]:
-    """Give a binary file under a temporary name; move it to `target` when the block ends without an error."""
+    """Give a binary file under a temporary name; move it to `target` when the block ends without an error.
+
+    What is no regular file (a device, a pipe) cannot be replaced, and is written to as it is.
+    """
+    if target.exists() and not target.is_file():
+        with target.open("wb") as stream:
+            yield stream
+        return
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     part = Path(name)
     try:
