@@ -1,7 +1,7 @@
 """TREC runs and qrels: columns between blanks and tabs, read in blocks of whole lines.
 
-A block becomes arrays in a few dozen vector operations; nothing is made per line. Two threads do not help: the
-operations are so short that the interpreter lock eats the gain (a million lines, whole process: 0.44 s with
+A block becomes arrays in a few dozen vector operations; nothing is made per line. Two threads do not help,
+since operations so short lose the gain to the interpreter lock (a million lines, whole process: 0.44 s with
 them, 0.36 s without).
 """
 
