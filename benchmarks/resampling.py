@@ -25,6 +25,11 @@ FLIP_BATCHES = (200, 600, 2000, 10_000)
 WARM_SECONDS = 0.02
 RESAMPLE_BATCHES = (5, 20, 50, 100)
 
+SCIPY_GENERATORS: dict[str, Callable[[], object]] = {
+    "as called by default": lambda: None,
+    "with a PCG64 generator": np.random.default_rng,
+}
+
 
 def installed(library: str) -> bool:
     """Whether a peer can be timed."""
@@ -59,13 +64,13 @@ def scipy_flips(deltas: Floats, n_flips: int) -> dict[int, Job]:
     return {batch: job(batch) for batch in FLIP_BATCHES}
 
 
-def scipy_resamples(deltas: Floats, n_resamples: int) -> dict[int, Job]:
+def scipy_resamples(deltas: Floats, n_resamples: int, generator: Callable[[], object]) -> dict[int, Job]:
     """Return scipy's percentile bootstrap at several batch sizes."""
     from scipy.stats import bootstrap
 
     def job(batch: int) -> Job:
         options = {"method": "percentile", "n_resamples": n_resamples, "batch": batch, "vectorized": True}
-        return lambda: bootstrap((deltas,), np.mean, rng=np.random.default_rng(0), **options)
+        return lambda: bootstrap((deltas,), np.mean, rng=generator(), **options)
 
     return {batch: job(batch) for batch in RESAMPLE_BATCHES}
 
@@ -95,8 +100,9 @@ def resample_jobs(n: int, n_resamples: int) -> dict[str, Job]:
     deltas = np.random.default_rng(n).normal(0.01, 0.3, n)
     jobs: dict[str, Job] = {"ranklens": lambda: paired_bootstrap(deltas, n_resamples=n_resamples)}
     if installed("scipy"):
-        batch, job = best(scipy_resamples(deltas, n_resamples))
-        jobs[f"scipy, batch {batch}"] = job
+        for name, generator in SCIPY_GENERATORS.items():
+            batch, job = best(scipy_resamples(deltas, n_resamples, generator))
+            jobs[f"scipy, {name}, batch {batch}"] = job
     return jobs
 
 
