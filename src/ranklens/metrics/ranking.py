@@ -131,7 +131,7 @@ def judged_ranking(
     stretch = stretches.of_positions(position)
     row, rank = row_of[stretches.query[stretch]], position - stretches.first[stretch]
     grade = qrels.pairs.values[judgement]
-    by_rank = np.lexsort((rank, row))
+    by_rank = np.argsort(row * (len(pairs) + 1) + rank)
     row, rank, grade = row[by_rank], rank[by_rank], grade[by_rank]
     if depth is not None:
         kept = rank < depth
