@@ -1,4 +1,4 @@
-"""Benjamini-Hochberg, its rounding, and the families of mixed results."""
+"""The corrections, their rounding, and the families of mixed results."""
 
 import dataclasses
 import math
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ranklens.core import CoarsePValueWarning, ComparisonResult, PPIComparison
 from ranklens.core.comparison_table import ComparisonTable
-from ranklens.stats import adjust, benjamini_hochberg
+from ranklens.stats import adjust, benjamini_hochberg, benjamini_yekutieli, holm
 
 ROW = ComparisonResult("AP", 0.2, 0.25, 0.05, 0.02, 0.08, 0.05, 0.01, 50, 0, 0, 10_000, 10_000, 0)
 PPI = PPIComparison("AP", 0.4, 0.42, 0.02, 0.01, 0.03, 0.05, 0.04, 0.9, 400, 40)
@@ -161,3 +161,62 @@ def test_exact_p_values_need_no_flips():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         adjust(rows)
+
+
+def test_holm_steps_down():
+    assert holm([0.01, 0.02, 0.03]) == (0.03, 0.04, 0.04)
+    assert holm([0.03, 0.01, 0.02]) == (0.04, 0.03, 0.04)
+    assert holm([0.4, 0.9, 0.5]) == (1.0, 1.0, 1.0)
+
+
+def test_holm_gives_equal_multiples_one_verdict():
+    # (m - i + 1) p(i) is 0.05 for every i in decimal arithmetic.
+    p = [0.05 / (5 - i) for i in range(5)]
+    assert set(holm(p)) == {0.05}
+
+
+@pytest.mark.parametrize(
+    ("correction", "method"),
+    [(benjamini_hochberg, "fdr_bh"), (benjamini_yekutieli, "fdr_by"), (holm, "holm")],
+)
+def test_corrections_agree_with_statsmodels(correction, method):
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    rng = np.random.default_rng(0)
+    for m in range(1, 25):
+        p = np.round(rng.random(m) ** 3, 2)
+        expected = multitest.multipletests(p, method=method)[1]
+        assert correction(p) == pytest.approx(tuple(expected), rel=1e-13, abs=1e-300)
+
+
+def test_dependence_costs_the_harmonic_number():
+    p = [0.001, 0.004, 0.019, 0.03]
+    expected = [q * (1 + 1 / 2 + 1 / 3 + 1 / 4) for q in benjamini_hochberg(p)]
+    assert benjamini_yekutieli(p) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("correction", [benjamini_hochberg, benjamini_yekutieli, holm])
+def test_every_correction_refuses_the_same_and_takes_nothing(correction):
+    assert correction([]) == ()
+    with pytest.raises(ValueError, match=r"p_values\[1\] must lie in \[0, 1\], got nan"):
+        correction([0.1, float("nan")])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_a_bound_on_any_false_rejection_asks_for_more_than_a_rate(p):
+    assert all(q <= h * (1 + 1e-14) for q, h in zip(benjamini_hochberg(p), holm(p), strict=True))
+
+
+def test_a_correction_is_recorded_and_an_unknown_one_is_named():
+    rows = [ROW, dataclasses.replace(ROW, p_value=0.04)]
+    assert [(row.q_value, row.correction) for row in adjust(rows, correction="holm")] == [
+        (0.02, "holm"),
+        (0.04, "holm"),
+    ]
+    with pytest.raises(ValueError, match="correction must be one of bh, by, holm, got 'bonferroni'"):
+        adjust(rows, correction="bonferroni")
+
+
+def test_the_flips_needed_follow_the_correction():
+    # 100 (1 + 1/2 + ... + 1/100) / 0.05 = 10374.8
+    with pytest.warns(CoarsePValueWarning, match="at least 10374"):
+        adjust(family(100, 10_000), correction="by")

@@ -145,4 +145,4 @@ def test_bad_input_is_named(evaluations):
     with pytest.raises(TypeError, match="evaluations must map run names to Evaluation"):
         compare_many({"a": {"q": 1.0}, "b": {"q": 1.0}}, measures=["AP"])
     with pytest.raises(ValueError, match="correction must be one of bh"):
-        compare_many(evaluations, correction="holm")
+        compare_many(evaluations, correction="tukey")

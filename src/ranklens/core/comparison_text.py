@@ -10,7 +10,12 @@ from ranklens.core.disagreement import disagreement_note
 from ranklens.core.presentation import fixed, p_text
 
 DAGGER = "†"
-CORRECTION_NAMES = {"bh": "Benjamini-Hochberg"}
+CORRECTION_NAMES = {
+    "bh": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+    "holm": "Holm",
+    "maxt": "step-down max-T",
+}
 
 _MOST_LISTED = 5
 

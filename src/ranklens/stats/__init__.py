@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ranklens.stats.bootstrap import paired_bootstrap as paired_bootstrap
     from ranklens.stats.comparison import compare as compare
     from ranklens.stats.corrections import adjust as adjust
-    from ranklens.stats.corrections import benjamini_hochberg as benjamini_hochberg
     from ranklens.stats.lattice import Lattice as Lattice
     from ranklens.stats.lattice import lattice_of as lattice_of
     from ranklens.stats.many import compare_many as compare_many
@@ -33,13 +32,16 @@ if TYPE_CHECKING:
     from ranklens.stats.power import required_queries as required_queries
     from ranklens.stats.ppi import MIN_GOLD as MIN_GOLD
     from ranklens.stats.ppi import ppi_compare as ppi_compare
+    from ranklens.stats.q_values import benjamini_hochberg as benjamini_hochberg
+    from ranklens.stats.q_values import benjamini_yekutieli as benjamini_yekutieli
+    from ranklens.stats.q_values import holm as holm
     from ranklens.stats.sample import check_deltas as check_deltas
     from ranklens.stats.segments import compare_segments as compare_segments
 
 _HOMES = {
     "bootstrap": "paired_bootstrap",
     "comparison": "compare",
-    "corrections": "adjust benjamini_hochberg",
+    "corrections": "adjust",
     "exact": "ExactP exact_p_value",
     "exact_interval": "exact_interval",
     "lattice": "Lattice lattice_of",
@@ -49,6 +51,7 @@ _HOMES = {
     "permutation": "SignFlip permutation_test sign_flip_test",
     "power": "MIN_QUERIES mde minimum_detectable_effect required_queries",
     "ppi": "MIN_GOLD ppi_compare",
+    "q_values": "benjamini_hochberg benjamini_yekutieli holm",
     "sample": "check_deltas",
     "segments": "compare_segments",
 }

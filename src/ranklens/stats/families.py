@@ -28,9 +28,9 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str) ->
     for i, row in enumerate(rows):
         families.setdefault(family_name(row, family), []).append(i)
     results = [row.result for row in rows]
-    warn_of_coarse_p_values([results[i] for i in members] for members in families.values())
+    warn_of_coarse_p_values(([results[i] for i in members] for members in families.values()), correction)
     for name, members in families.items():
-        adjusted = with_q_values([results[i] for i in members], name)
+        adjusted = with_q_values([results[i] for i in members], name, correction)
         for i, result in zip(members, adjusted, strict=True):
             results[i] = result
     return ComparisonTable(results)
