@@ -143,10 +143,10 @@ class _Side:
 
     @classmethod
     def of(cls, model: Model, queries: Any, other: Model) -> _Side:
-        stack = stacked(queries, model.names, others=other.names)
         backend = model.backend_for(queries[0].features)
-        n = int(stack.starts[-1])
         with backend.precise():
+            stack = stacked(queries, model.names, others=other.names)
+            n = int(stack.starts[-1])
             scorer = Scorer(model, stack, backend, (), call_size(len(model.names)))
             scores = to_host(scorer.originals(np.arange(n), n))[0].astype(np.float64)
         return cls(model, stack, scores)

@@ -109,19 +109,15 @@ def listwise(
         check_positive("batch_rows", batch_rows)
     measured = parse_measure(measure)
     adapted = model_for(model, found[0].names)
-    stack = stacked(found, adapted.names)
     players = players_of(adapted.names, groups)
-    scorer = Scorer(
-        adapted,
-        stack,
-        adapted.backend_for(found[0].features),
-        players.members,
-        batch_rows or call_size(len(adapted.names)),
-    )
-    task = _Listwise(stack, players, measured, scorer, adapted.trees())
+    backend = adapted.backend_for(found[0].features)
+    most_rows = batch_rows or call_size(len(adapted.names))
     number = seed_of(seed)
-    with scorer.backend.precise():
-        baseline, drops = task.run(n_repeats, number, batch_rows or call_size(len(adapted.names)), progress)
+    with backend.precise():
+        stack = stacked(found, adapted.names)
+        scorer = Scorer(adapted, stack, backend, players.members, most_rows)
+        task = _Listwise(stack, players, measured, scorer, adapted.trees())
+        baseline, drops = task.run(n_repeats, number, most_rows, progress)
         scorer.close()
     return ListwiseImportance.of(
         measure=measured.name,

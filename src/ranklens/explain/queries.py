@@ -62,7 +62,11 @@ class Stack:
         return max((float(pool[0]) for pool in self.pools if pool.size), default=0.0)
 
     def on(self, backend: Backend, dtype: Any = None) -> Any:
-        """Return the features on a backend; they stay where they are if that is theirs."""
+        """Return the features on a backend, by default in their own type; they stay where they are if they can.
+
+        Inside ``backend.precise()``.
+        """
+        dtype = dtype or getattr(backend.xp, self.host.dtype.name)
         if not isinstance(self.features, np.ndarray):
             own = backend_of(self.features)
             if (own.name, own.device) == (backend.name, backend.device):

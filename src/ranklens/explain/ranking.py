@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, cut, rows_within
+from ranklens.arrays import Backend, compiled, cut, rows_within
 from ranklens.core import DataError
 from ranklens.explain.queries import Stack
 from ranklens.kernels.measures_batch import MeasureBatch
@@ -103,7 +103,8 @@ class Ranker:
         if self.measure.depth is not None:
             depth = min(depth, _power_of_two(max(1, self.measure.depth)))
         flat = xp.take(scores, to_device(index.reshape(-1)), axis=0)
-        ranked = ranked_grades(xp.reshape(flat, index.shape), to_device(grades), depth, compact=compact)
+        sort = compiled(ranked_grades, self.backend, static=("depth", "compact"))
+        ranked = sort(xp.reshape(flat, index.shape), to_device(grades), depth=depth, compact=compact)
         pool = self._pool(queries, grades.shape[0])
         positions = np.arange(1.0, max(grades.shape[1], pool.shape[1]) + 1.0)
         retrieved = np.zeros((index.shape[0], grades.shape[0]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, cut, to_host
+from ranklens.arrays import Backend, compiled, cut, to_host
 from ranklens.explain.asking import require_repeatable
 from ranklens.explain.models.base import Model
 from ranklens.explain.queries import Stack
@@ -54,6 +54,10 @@ class Scorer:
         self._members = [list(features) for features in members]
         self._batch_rows = batch_rows
         self._features = stack.on(backend, model.dtype)
+        moved = np.zeros((len(members) + 1, self._features.shape[1]), dtype=np.bool_)
+        for player, features in enumerate(members):
+            moved[player, list(features)] = True
+        self._moved = backend.asarray(moved)
         self._first: Array = None
         self._again: list[Array] = []
 
@@ -64,7 +68,7 @@ class Scorer:
             return xp.zeros(n, dtype=self.backend.float_dtype, device=self.backend.device)
         pieces = [self._features] if rows.size == n else [self._taken(rows)]
         found = [
-            self._asked(piece[some.start : some.stop, :])
+            self._asked(piece[some.start : some.stop, :], len(some))
             for piece in pieces
             for some in cut(range(piece.shape[0]), self._batch_rows)
         ]
@@ -78,18 +82,21 @@ class Scorer:
         return xp.take(xp.concat([scores, scores[:1] * 0.0]), self.backend.asarray(place), axis=0)
 
     def moved(self, rows: Indices, sources: Indices, owners: Indices) -> Array:
-        """Return the scores of the documents `rows`, given the features of player `owners` from `sources`."""
+        """Return the scores of the documents `rows`, given the features of player `owners` from `sources`.
+
+        More scores may follow, which are of no use.
+        """
         xp = self.backend.xp
         # The first document once more, to see whether the model repeats itself.
         rows, sources = (np.append(column, self._first_row) for column in (rows, sources))
-        owners = np.append(owners, -1)
+        owners = np.append(owners, len(self._members))
         found = []
         for some in cut(range(rows.size), self._batch_rows):
             part = slice(some.start, some.stop)
             found.append(self._scored(rows[part], sources[part], owners[part]))
         scores = found[0] if len(found) == 1 else xp.concat(found)
-        self._again.append(scores[-1:])
-        return scores[:-1]
+        self._again.append(xp.take(scores, self.backend.asarray(np.asarray([rows.size - 1])), axis=0))
+        return scores
 
     def close(self) -> None:
         """Raise a `ModelError` when the model scored the same document differently later on."""
@@ -103,34 +110,33 @@ class Scorer:
     def _scored(self, rows: Indices, sources: Indices, owners: Indices) -> Array:
         n = rows.size
         if self.backend.name == "numpy":
-            return self._asked(self._host_points(rows, sources, owners))
+            return self._asked(self._host_points(rows, sources, owners), n)
         if self.backend.name == "jax":
             # Compiled once for each power of two.
-            more = (1 << (n - 1).bit_length()) - n
+            more = min(1 << (n - 1).bit_length(), max(n, self._batch_rows)) - n
             rows, sources, owners = (
                 np.pad(column, (0, more), mode="edge") for column in (rows, sources, owners)
             )
-        moved = np.zeros((len(self._members) + 1, self._features.shape[1]), dtype=np.bool_)
-        for player, features in enumerate(self._members):
-            moved[player, features] = True
-        to_device, xp = self.backend.asarray, self.backend.xp
-        table = xp.take(to_device(moved), to_device(owners % len(moved)), axis=0)
-        return self._asked(moved_points(self._features, to_device(rows), to_device(sources), table), n)
+        to_device = self.backend.asarray
+        make = compiled(moved_points, self.backend)
+        return self._asked(
+            make(self._features, to_device(rows), to_device(sources), self._moved, to_device(owners)), n
+        )
 
     def _host_points(self, rows: Indices, sources: Indices, owners: Indices) -> NDArray[Any]:
         points: NDArray[Any] = self._features[rows]
         edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), rows.size]
         for start, stop in pairwise(edges):
-            features = self._members[owners[start]] if owners[start] >= 0 else []
+            features = self._members[owners[start]] if owners[start] < len(self._members) else []
             for feature in features:
                 points[start:stop, feature] = self._features[sources[start:stop], feature]
         return points
 
-    def _asked(self, points: Array, n: int | None = None) -> Array:
+    def _asked(self, points: Array, n: int) -> Array:
         scores = self._model.score(points)
-        self.n_rows += points.shape[0]
+        self.n_rows += n
         self.n_calls += 1
-        return self.backend.xp.astype(scores if n is None else scores[:n], self.backend.float_dtype)
+        return self.backend.xp.astype(scores, self.backend.float_dtype)
 
     def _taken(self, rows: Indices) -> Array:
         return self.backend.xp.take(self._features, self.backend.asarray(rows), axis=0)

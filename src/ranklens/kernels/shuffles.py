@@ -10,23 +10,26 @@ from ranklens.arrays import device_of, namespace
 Array = Any
 
 
-def moved_points(features: Array, rows: Array, sources: Array, moved: Array) -> Array:
-    """Give documents some of the features of other documents.
+def moved_points(features: Array, rows: Array, sources: Array, moved: Array, owners: Array) -> Array:
+    """Give documents the features of one player from other documents.
 
     Parameters
     ----------
     features : array, shape (documents, k)
     rows, sources : int64 arrays, shape (points,)
         The documents that are changed, and those that give.
-    moved : bool array, shape (points, k)
-        Which features are given.
+    moved : bool array, shape (players, k)
+        Which features each player has.
+    owners : int64 array, shape (points,)
+        The player whose features are given.
 
     Returns
     -------
     array, shape (points, k)
     """
     xp = namespace(features)
-    return xp.where(moved, xp.take(features, sources, axis=0), xp.take(features, rows, axis=0))
+    given = xp.take(moved, owners, axis=0)
+    return xp.where(given, xp.take(features, sources, axis=0), xp.take(features, rows, axis=0))
 
 
 class Ranked(NamedTuple):
@@ -36,7 +39,7 @@ class Ranked(NamedTuple):
     ranks: Array
 
 
-def ranked_grades(scores: Array, grades: Array, depth: int, *, compact: bool) -> Ranked:
+def ranked_grades(scores: Array, grades: Array, *, depth: int, compact: bool) -> Ranked:
     """Sort the grades of each row of documents by score descending, and cut at `depth`.
 
     Parameters

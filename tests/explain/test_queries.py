@@ -1,0 +1,89 @@
+"""What a query's documents, features and grades must be."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ranklens.core import DataError
+from ranklens.explain import QueryFeatures
+from ranklens.explain.queries import stacked
+
+COLUMNS = {
+    "query_id": [2, 1, 2],
+    "document": ["x", "y", "z"],
+    "grade": [1, 0, 2],
+    "bm25": [0.5, 1.5, None],
+    "price": [3, 4, 5],
+}
+
+
+@pytest.mark.parametrize("library", ["dict", "pandas", "polars", "pyarrow"])
+def test_a_frame_becomes_queries(library):
+    if library == "dict":
+        frame = COLUMNS
+    else:
+        module = pytest.importorskip(library, reason=f"{library} is not installed")
+        frame = module.table(COLUMNS) if library == "pyarrow" else module.DataFrame(COLUMNS)
+    two, one = QueryFeatures.from_frame(frame)
+    assert (two.query_id, two.documents, dict(two.grades)) == ("2", ("x", "z"), {"x": 1.0, "z": 2.0})
+    assert two.names == one.names == ("bm25", "price")
+    np.testing.assert_array_equal(two.features, [[0.5, 3.0], [math.nan, 5.0]])
+    (chosen, _) = QueryFeatures.from_frame(frame, features=["price"])
+    assert chosen.names == ("price",)
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(DataError, match="no column 'rel'; it has 'query_id', 'document'"):
+        QueryFeatures.from_frame(COLUMNS, grade="rel")
+    with pytest.raises(DataError, match="column 'bm25' holds values that are no numbers"):
+        QueryFeatures.from_frame({**COLUMNS, "bm25": ["a", "b", "c"]})
+    with pytest.raises(DataError, match="a frame or a mapping of columns is needed, got int"):
+        QueryFeatures.from_frame(3)
+
+
+@pytest.mark.parametrize(
+    ("docs", "features", "grades", "why"),
+    [
+        ([], np.zeros((0, 1)), {}, "has no documents"),
+        (["a", "a"], [[1], [2]], {}, "has the document 'a' twice"),
+        (["a", "b"], [[1]], {}, r"have shape \(1, 1\); \(2, k\) is needed"),
+        (["a", "b"], [1, 2], {}, r"have shape \(2,\)"),
+        (["a", "b"], [["x"], ["y"]], {}, "no numbers"),
+        (["a"], [[1]], {"a": math.nan}, "the grade of document 'a' in query 'q' is nan"),
+        (["a"], [[1]], [1, 2], "has 1 documents and 2 grades"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(docs, features, grades, why):
+    with pytest.raises(DataError, match=why):
+        QueryFeatures.of("q", docs, features, grades)
+
+
+def test_names_must_fit_the_columns():
+    with pytest.raises(DataError, match="has 2 features and 1 distinct names"):
+        QueryFeatures.of("q", ["a"], [[1, 2]], {}, names=["x", "x"])
+
+
+def test_documents_are_stacked_in_the_order_that_breaks_ties():
+    queries = [
+        QueryFeatures.of("q10", ["b", "é", "a"], [[1], [2], [3]], {"a": 1, "lost": 3}),
+        QueryFeatures.of("q1", ["z"], [[4]], {}),
+    ]
+    stack = stacked(queries, ["x"])
+    assert list(stack.query_ids) == ["q1", "q10"]
+    assert stack.documents == ("z", "é", "b", "a")
+    assert stack.host.ravel().tolist() == [4.0, 2.0, 1.0, 3.0]
+    assert stack.grades.tolist() == [-math.inf, -math.inf, -math.inf, 1.0]
+    assert [pool.tolist() for pool in stack.pools] == [[], [3.0, 1.0]]
+    assert stack.max_grade == 3.0
+
+
+def test_an_own_number_type_is_kept_and_mixed_ones_are_promoted():
+    single, double = (
+        QueryFeatures.of(name, ["a"], np.ones((1, 1), kind), {})
+        for name, kind in (("q1", "f4"), ("q2", "f8"))
+    )
+    whole = QueryFeatures.of("q3", ["a"], np.ones((1, 1), "i4"), {})
+    assert stacked([single], ["x"]).host.dtype == np.float32
+    assert stacked([single, double], ["x"]).host.dtype == np.float64
+    assert stacked([whole], ["x"]).host.dtype == np.float64
