@@ -88,6 +88,11 @@ def test_columns_can_be_given_by_name_and_by_position() -> None:
     }
 
 
+@pytest.mark.parametrize("text", [b"1 a 2\n1 b 1\n", b"1\ta\t2\n1\tb\t1\n", b"1,a,2\n1,b,1\n"])
+def test_ranks_can_be_named_and_the_first_is_the_best(text: bytes) -> None:
+    assert list(read_run(text, columns={"query": 0, "document": 1, "rank": 2})["1"]) == ["b", "a"]
+
+
 def test_a_column_that_is_not_there_lists_what_is() -> None:
     with pytest.raises(DataError, match=r"no column for the query; the columns are title, docid, score"):
         read_run(b"title,docid,score\nq,d,1\n")

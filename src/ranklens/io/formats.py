@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from ranklens.io.columns import ColumnMap, checked_map, knows_header
+from ranklens.io.columns import RANK, ColumnMap, checked_map, knows_header
 from ranklens.io.faults import Fault, Faults
 from ranklens.io.layout import Layout
 from ranklens.io.pairs import Extract
@@ -44,7 +44,8 @@ def read_text(text: Text, file: str, layout: Layout, columns: ColumnMap | None, 
         from ranklens.io.delimited import read_delimited
 
         return read_delimited(text, separator, header, layout, columns, faults)
-    return read_trec(text, layout, _positions(layout, given), faults)
+    extract = read_trec(text, layout, _positions(layout, given), faults)
+    return extract.negated() if RANK in given and layout.value not in given else extract
 
 
 def is_columnar(text: Text) -> bool:
@@ -154,5 +155,7 @@ def _positions(layout: Layout, given: dict[str, str | int]) -> tuple[int, int, i
     if not given:
         return None
     by_field = dict(zip(layout.fields, layout.positions, strict=True))
+    if RANK in given:
+        by_field[layout.value] = int(given[RANK])
     query, document, value = (int(given.get(field, by_field[field])) for field in layout.fields)
     return query, document, value

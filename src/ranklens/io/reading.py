@@ -27,8 +27,9 @@ def read_run(
         Feather or Arrow, plain or compressed (gzip, bzip2, xz, zstd); a pandas, polars or pyarrow frame; a
         ``{query: {document: score}}`` dictionary; named tuples such as those of ir_datasets; a ranx ``Run``.
     columns : mapping, optional
-        Where to find the fields "query", "document" and "score": the names of columns, or, in files without a
-        header, their positions counted from 0. By default the usual spellings are looked for.
+        Where to find the fields "query", "document" and "score" (or "rank", 1 being the best): the names of
+        columns, or, in files without a header, their positions counted from 0. By default the usual spellings
+        are looked for.
     on_error : {"raise", "skip"}
         Stop at the first bad row; or leave bad rows out, count them, and warn with the first examples. Of a
         document that is listed twice for a query the higher score stays.
@@ -56,10 +57,28 @@ def read_qrels(
 ) -> Qrels:
     """Read judgements.
 
-    Takes what `read_run` takes, with grades for scores and TREC lines of ``query iteration document grade``.
-    Grades may be negative or fractional. A pair with two different grades is an error (with
-    ``on_error="skip"`` the first one stays); one that is repeated with the same grade counts once and is told
-    in a warning.
+    Parameters
+    ----------
+    source : path, "-", open file, bytes, frame, mapping or iterable of rows
+        What `read_run` takes, with grades for scores: TREC lines of ``query iteration document grade``,
+        tables with a column called relevance, grade, label, rel or rating, ``{query: {document: grade}}``,
+        the judgements of ir_datasets, a ranx ``Qrels``. Grades may be negative or fractional.
+    columns : mapping, optional
+        Where to find the fields "query", "document" and "grade", as for `read_run`.
+    on_error : {"raise", "skip"}
+        Stop at the first bad row; or leave bad rows out, count them, and warn with the first examples. Of two
+        grades for one pair the first one stays.
+
+    Raises
+    ------
+    DataError
+        For a line with another number of columns, a grade that is no finite number, a pair with two different
+        grades, a damaged file, a file without rows.
+
+    Warns
+    -----
+    DataWarning
+        When a judgement is repeated with the same grade; it counts once.
 
     Examples
     --------
