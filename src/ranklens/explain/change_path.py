@@ -1,0 +1,106 @@
+"""The rankings of two models, and the swaps of documents that lead from one to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import open_backend, to_host
+from ranklens.explain.asking import call_size
+from ranklens.explain.crossings import Crossing, crossings, ranked
+from ranklens.explain.models.base import Model
+from ranklens.explain.queries import Stack, stacked
+from ranklens.explain.ranking import Ranker
+from ranklens.explain.scoring import Scorer
+
+Floats = NDArray[np.float64]
+
+_STATES_AT_ONCE = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the models: its documents and their scores."""
+
+    model: Model
+    stack: Stack
+    scores: Floats
+
+    @classmethod
+    def of(cls, model: Model, queries: Any, other: Model) -> Side:
+        backend = model.backend_for(queries[0].features)
+        with backend.precise():
+            stack = stacked(queries, model.names, others=other.names)
+            n = int(stack.starts[-1])
+            scorer = Scorer(model, stack, backend, (), call_size(len(model.names)))
+            scores = to_host(scorer.originals(np.arange(n), n))[0].astype(np.float64)
+        return cls(model, stack, scores)
+
+
+@dataclass(eq=False)
+class Path:
+    """The swaps of all queries that can move the measure, and what each of them moved it by."""
+
+    before: Floats
+    after: Floats
+    queries: list[int] = field(default_factory=list)
+    crossings: list[Crossing] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    n_crossings: int = 0
+
+    @classmethod
+    def of(cls, sides: list[Side], measure: Any) -> Path:
+        stack = sides[0].stack
+        ranker = Ranker(stack, measure, open_backend("numpy"))
+        n_queries = len(stack.query_ids)
+        found = cls(np.empty(n_queries), np.empty(n_queries))
+        for query in range(n_queries):
+            span = slice(int(stack.starts[query]), int(stack.starts[query + 1]))
+            a, b = (side.scores[span] for side in sides)
+            path = crossings(a, b)
+            found.n_crossings += len(path)
+            effective = _effective(path, stack.grades[span], measure.depth)
+            values = _values_on_path(ranker, query, a, path, effective)
+            found.before[query], found.after[query] = values[0], values[-1]
+            found.queries += [query] * len(effective)
+            found.crossings += [path[i] for i in effective]
+            found.shares += np.diff(values).tolist()
+        return found
+
+
+def _effective(path: list[Crossing], grades: Floats, depth: int | None) -> list[int]:
+    """Return which swaps can move the measure: of different grades, and not below its cutoff."""
+    return [
+        i
+        for i, swap in enumerate(path)
+        if grades[swap.risen] != grades[swap.fallen] and (depth is None or swap.rank < depth)
+    ]
+
+
+def _values_on_path(
+    ranker: Ranker, query: int, scores: Floats, path: list[Crossing], effective: list[int]
+) -> Floats:
+    """Return the measure at the start and after each of the `effective` swaps."""
+    n = len(scores)
+    rank_of = np.empty(n, dtype=np.int64)
+    rank_of[ranked(scores)] = np.arange(n)
+    states = np.empty((len(effective) + 1, n), dtype=np.int64)
+    states[0] = rank_of
+    wanted = {i: row for row, i in enumerate(effective, 1)}
+    for i, swap in enumerate(path):
+        rank_of[swap.risen], rank_of[swap.fallen] = swap.rank, swap.rank + 1
+        if i in wanted:
+            states[wanted[i]] = rank_of
+    # Place r scores -r; the last one is the padding.
+    places = np.append(-np.arange(float(n)), -np.inf)
+    step = max(1, _STATES_AT_ONCE // n)
+    return np.concatenate(
+        [
+            values[:, 0]
+            for start in range(0, len(states), step)
+            for values in ranker.values(places, np.asarray([query]), [states[start : start + step]])
+        ]
+    )
