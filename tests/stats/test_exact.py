@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklens.arrays import Backend
+from ranklens.stats import permutation_test
 from ranklens.stats.exact import exact_is_cheap, exact_p_value
 
 SIDES = ("two-sided", "greater", "less")
@@ -56,6 +57,11 @@ def test_float32_differences_tie_as_the_decimals_do() -> None:
     deltas = np.array([0.1, 0.2, 0.3, -0.2, 0.1, 0.3, -0.1, 0.2], dtype=np.float32)
     assert exact_p_value(deltas).p_value == 44 / 256
     assert exact_p_value(np.tile(deltas, 8)).p_value == exact_p_value(np.tile(deltas, 8).round(1)).p_value
+
+
+def test_the_test_itself_keeps_the_type_of_its_differences() -> None:
+    deltas = np.array([0.1, 0.2, 0.3, -0.2, 0.1, 0.3, -0.1, 0.2], dtype=np.float32)
+    assert permutation_test(deltas, method="exact") == 44 / 256
 
 
 def test_thirds_tie_in_float32_too() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from exact_oracles import two_sided_p_of_integers
 
-from ranklens.arrays import Backend, open_backend
+from ranklens.arrays import Backend, memory_budget, open_backend
 from ranklens.stats.exact import exact_p_value
 from ranklens.stats.exact_counting import lattice_convolution, meet_in_the_middle, subset_count
 from ranklens.stats.exact_fourier import plain_inversion
@@ -121,6 +122,18 @@ def test_listing_subsets_agrees_with_meeting_in_the_middle(drift: float) -> None
     counted = subset_count(tail, NUMPY, 1 << 18)
     assert counted is not None
     assert counted.ways == meet_in_the_middle(tail, NUMPY).ways
+
+
+def test_the_memory_budget_bounds_the_listing_of_sums() -> None:
+    tail = tail_of(np.random.default_rng(5).normal(0.2, 1, 38))
+    free = meet_in_the_middle(tail, NUMPY)
+    tracemalloc.start()
+    with memory_budget(4_000_000):
+        bounded = meet_in_the_middle(tail, NUMPY)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bounded == free
+    assert peak < 4_000_000
 
 
 def test_listing_gives_up_when_there_are_too_many_subsets() -> None:

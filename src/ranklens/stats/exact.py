@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import Backend, is_array, resolve_backend, to_host
+from ranklens.arrays import Backend, resolve_backend, to_host
 from ranklens.stats.exact_ladder import estimated_seconds, tail_mass
-from ranklens.stats.exact_tail import ALTERNATIVES, FlipTail, Mass, SignedSums, signed_sums
-from ranklens.stats.sample import check_deltas
+from ranklens.stats.exact_tail import FlipTail, Mass, SignedSums, signed_sums
+from ranklens.stats.options import ALTERNATIVES, check_choice
+from ranklens.stats.sample import as_sample, eps_of, require_finite
 
 CLOSED_FORM = "closed form"
 """The step's name where the observed sum is no more extreme than any other."""
 
 _LOG10_2 = math.log10(2.0)
-_SECONDS_PER_FLIP = 3.5e-6
-_SECONDS_PER_FLIPPED_DIFFERENCE = 4.5e-10
-_N_FLIPS = 10_000
+_FLIPPING_SECONDS, _SECONDS_PER_DIFFERENCE = 1e-4, 4.5e-6
+"""Of 10,000 flips."""
+
 _UNNOTICED_SECONDS = 0.005
 
 
@@ -85,14 +86,11 @@ def exact_p_value(deltas: Any, alternative: str = "two-sided") -> ExactP:
     >>> round(exact_p_value([0.5] * 2000).log10_p, 4)
     -601.759
     """
-    if alternative not in ALTERNATIVES:
-        raise ValueError(f"alternative must be one of {', '.join(ALTERNATIVES)}, got {alternative!r}")
+    check_choice("alternative", alternative, ALTERNATIVES)
     backend = resolve_backend(deltas)
-    sums = _sums(deltas)
-    if sums is None:
-        return _CERTAIN
     with backend.precise():
-        return _p_value(sums, alternative, backend)
+        sums = _sums(deltas, backend)
+        return _CERTAIN if sums is None else _p_value(sums, alternative, backend)
 
 
 def exact_is_cheap(deltas: Any) -> bool:
@@ -108,25 +106,21 @@ def exact_is_cheap(deltas: Any) -> bool:
     >>> exact_is_cheap([0.1, 0.2, -0.3, 0.0])
     True
     """
-    sums = _sums(deltas)
+    backend = resolve_backend(deltas)
+    with backend.precise():
+        sums = _sums(deltas, backend)
     if sums is None:
         return True
-    flips = _N_FLIPS * (_SECONDS_PER_FLIP / 350 + _SECONDS_PER_FLIPPED_DIFFERENCE * sums.magnitudes.shape[0])
-    return bool(estimated_seconds(FlipTail(sums, strict=False)) <= max(flips, _UNNOTICED_SECONDS))
+    tail = FlipTail(sums, strict=False)
+    flipping = _FLIPPING_SECONDS + _SECONDS_PER_DIFFERENCE * tail.n
+    return bool(estimated_seconds(tail) <= max(flipping, _UNNOTICED_SECONDS))
 
 
-def _sums(deltas: Any) -> SignedSums | None:
-    eps = _eps_of(deltas)
-    (host,) = to_host(check_deltas(deltas))
+def _sums(deltas: Any, backend: Backend) -> SignedSums | None:
+    (host,) = to_host(as_sample(deltas, backend, minimum=1))
+    require_finite(host)
     host = np.asarray(host, dtype=np.float64)
-    return signed_sums(host, eps) if host.any() else None
-
-
-def _eps_of(deltas: Any) -> float:
-    narrow = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-    if not is_array(deltas):
-        return sys.float_info.epsilon
-    return narrow.get(str(deltas.dtype).rpartition(".")[2], sys.float_info.epsilon)
+    return signed_sums(host, eps_of(deltas, backend)) if host.any() else None
 
 
 def _p_value(sums: SignedSums, alternative: str, backend: Backend) -> ExactP:

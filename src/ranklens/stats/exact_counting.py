@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, to_host
+from ranklens.arrays import Backend, budget_bytes, to_host
 from ranklens.kernels.exact_lattice import subset_counts
-from ranklens.kernels.exact_subsets import count_subsets, count_weighted
+from ranklens.kernels.exact_subsets import count_pairs, count_weighted, subset_sums
 from ranklens.stats.exact_tail import FlipTail, Mass
 
 _EXACT_INTEGERS = 2.0**53
+_BYTES_PER_SUM = 48
 _EPS = float(np.finfo(np.float64).eps)
 
 Half = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 def meet_in_the_middle(tail: FlipTail, backend: Backend) -> Mass:
-    """Count with all subset sums of either half: 2^(n/2) of them."""
+    """Count with all subset sums of either half: 2^(n/2) of them.
+
+    What does not fit into the memory budget is flipped one subset at a time.
+    """
     magnitudes = tail.sums.magnitudes
-    first, second = backend.asarray(magnitudes[::2]), backend.asarray(magnitudes[1::2])
-    (count,) = to_host(count_subsets(first, second, tail.limit))
+    most = 2 * max(1, int(math.log2(budget_bytes() / _BYTES_PER_SUM)))
+    halves, rest = magnitudes[-most:], magnitudes[:-most]
+    xp, ship = backend.xp, backend.asarray
+    first, second = (xp.sort(subset_sums(ship(half))) for half in (halves[::2], halves[1::2]))
+    flipped: list[int] = subset_sums(rest).tolist()
+    counts = [count_pairs(first, second, tail.limit - part) for part in flipped if part <= tail.limit]
+    (count,) = to_host(functools.reduce(operator.add, counts))
     return Mass(int(count[0]), tail.n, 0.0, "meet in the middle")
 
 
@@ -43,7 +54,7 @@ def subset_count(tail: FlipTail, backend: Backend, max_sums: int) -> Mass | None
     Sums past the limit are dropped as soon as they appear and equal ones are merged, so the shapes depend on
     the data: the halves are built on the host, and only counted on the device.
     """
-    halves = _fitting_halves(tail, max_sums)
+    halves = _fitting_halves(tail, min(max_sums, budget_bytes() // (4 * _BYTES_PER_SUM)))
     if halves is None:
         return None
     (sums, weights), (others, other_weights) = halves

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, resolve_backend, to_host
 from ranklens.kernels.exact_resampling import resampled_law
-from ranklens.stats.exact_tail import ALTERNATIVES
-from ranklens.stats.lattice import lattice_of
-from ranklens.stats.sample import check_deltas
+from ranklens.stats.exact_steps import known_multiples
+from ranklens.stats.options import ALTERNATIVES, check_choice
+from ranklens.stats.power import check_alpha
+from ranklens.stats.sample import as_sample, eps_of, require_finite
 
 Floats = NDArray[np.float64]
 
@@ -60,25 +61,25 @@ def exact_interval(deltas: Any, alpha: float = 0.05, alternative: str = "two-sid
     >>> round(low, 12), round(high, 12)
     (0.04, 0.22)
     """
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")
-    if alternative not in ALTERNATIVES:
-        raise ValueError(f"alternative must be one of {', '.join(ALTERNATIVES)}, got {alternative!r}")
+    check_alpha(alpha)
+    check_choice("alternative", alternative, ALTERNATIVES)
     backend = resolve_backend(deltas)
-    (host,) = to_host(check_deltas(deltas))
-    ordered = np.sort(np.asarray(host, dtype=np.float64))
-    tail = 0.5 * alpha if alternative == "two-sided" else alpha
     with backend.precise():
-        low, high = _ends(ordered, tail, backend)
+        (host,) = to_host(as_sample(deltas, backend, minimum=1))
+        require_finite(host)
+        ordered = np.sort(np.asarray(host, dtype=np.float64))
+        tail = 0.5 * alpha if alternative == "two-sided" else alpha
+        low, high = _ends(ordered, tail, eps_of(deltas, backend), backend)
     return (-math.inf if alternative == "less" else low), (math.inf if alternative == "greater" else high)
 
 
-def _ends(ordered: Floats, tail: float, backend: Backend) -> tuple[float, float]:
+def _ends(ordered: Floats, tail: float, eps: float, backend: Backend) -> tuple[float, float]:
     """Return the `tail` and 1 - `tail` quantiles, without negative zeros."""
     mirrored = -ordered[::-1]
     turned = _precedes(mirrored, ordered)
     # One orientation for a sample and its negative, so that their intervals mirror each other bit for bit.
-    low, high = _quantiles(mirrored if turned else ordered, (tail, 1.0 - tail), backend).tolist()
+    sample = mirrored if turned else ordered
+    low, high = _quantiles(sample, (tail, 1.0 - tail), eps, backend).tolist()
     return (0.0 - high, 0.0 - low) if turned else (low + 0.0, high + 0.0)
 
 
@@ -87,7 +88,7 @@ def _precedes(first: Floats, second: Floats) -> bool:
     return bool(differ.size) and bool(first[differ[0]] < second[differ[0]])
 
 
-def _quantiles(ordered: Floats, levels: Sequence[float], backend: Backend) -> Floats:
+def _quantiles(ordered: Floats, levels: Sequence[float], eps: float, backend: Backend) -> Floats:
     n = ordered.shape[0]
     if ordered[0] == ordered[-1]:
         return np.full(len(levels), ordered[0])
@@ -95,8 +96,8 @@ def _quantiles(ordered: Floats, levels: Sequence[float], backend: Backend) -> Fl
     scaled = np.ldexp(ordered, -unit)
     if n <= _LISTED:
         ends = _listed_quantiles(scaled, levels)
-    elif (found := _lattice_quantiles(ordered, unit, levels, backend)) is not None:
-        ends = found
+    elif (found := _lattice_quantiles(ordered, levels, eps, backend)) is not None:
+        return np.clip(found, ordered[0], ordered[-1])
     else:
         ends = _grid_quantiles(scaled, levels, backend)
     return np.ldexp(np.clip(ends, scaled[0], scaled[-1]), unit)
@@ -116,26 +117,21 @@ def _listed_quantiles(values: Floats, levels: Sequence[float]) -> Floats:
 
 
 def _lattice_quantiles(
-    ordered: Floats, unit: int, levels: Sequence[float], backend: Backend
+    values: Floats, levels: Sequence[float], eps: float, backend: Backend
 ) -> Floats | None:
     """Read quantiles from the exact law on a lattice; None without one, or when it needs too long a grid."""
-    shift = 0
-    lattice = lattice_of(ordered)
-    if lattice is None:
-        shift = 10 - unit
-        lattice = lattice_of(np.ldexp(ordered, shift))
-    if lattice is None:
+    multiples = known_multiples(values, eps)
+    if multiples is None:
         return None
-    integers = lattice.integers
-    n = integers.shape[0]
-    divisor = int(np.gcd.reduce(integers))
-    steps = integers // divisor
+    n = values.shape[0]
+    steps = multiples // np.gcd.reduce(multiples)
     length = _power_of_two(2.0 * _REACH * float(np.std(steps)) * math.sqrt(n) + 8.0)
     if length > _LONGEST_GRID:
         return None
     first, cumulated = _sum_law(steps, length, backend)
     sums = np.array([first + _first_at(cumulated, level) for level in levels], dtype=np.float64)
-    return np.asarray(np.ldexp(sums * divisor / lattice.scale / n, -shift - unit))
+    largest = int(np.argmax(np.abs(steps)))
+    return np.asarray(sums * values[largest] / float(steps[largest]) / n)
 
 
 def _grid_quantiles(values: Floats, levels: Sequence[float], backend: Backend) -> Floats:

@@ -12,7 +12,6 @@ from ranklens.stats.lattice import lattice_of
 
 Floats = NDArray[np.float64]
 
-_NARROW_DECIMALS = 6
 _RATIO_SLACK = 32.0
 _SURE = 0.01
 
@@ -34,12 +33,9 @@ def known_multiples(values: Floats, eps: float) -> NDArray[np.int64] | None:
     rescaled = np.ldexp(values, 10 - int(np.frexp(np.max(np.abs(values)))[1]))
     # As given, and with the largest in [512, 1024), so that a common factor of 2^k hides no step.
     for candidate in (values, rescaled):
-        if eps > np.finfo(np.float64).eps:
-            candidate = np.round(candidate, _NARROW_DECIMALS)
-        # A few values, the largest among them, rule most samples out.
-        some = np.append(candidate[:: 1 + len(candidate) // 32], candidate[np.argmax(np.abs(candidate))])
-        if lattice_of(some) is not None and (found := lattice_of(candidate)) is not None:
-            return found.integers
+        lattice = lattice_of(candidate, eps)
+        if lattice is not None:
+            return lattice.integers
     return None
 
 

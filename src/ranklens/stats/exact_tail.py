@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.kernels.ties import BAND
 from ranklens.stats.exact_steps import commensurable_multiples, known_multiples
-
-ALTERNATIVES = ("two-sided", "greater", "less")
-
-TIE_BAND = 8
-"""Sums tie when they differ by at most 8 · eps · Σ|d|."""
 
 _FIXED_POINT_BITS = 61
 _MANY = 24
@@ -125,5 +121,5 @@ def signed_sums(deltas: NDArray[np.float64], eps: float) -> SignedSums:
     bits = _FIXED_POINT_BITS - math.frexp(float(magnitudes.sum()))[1]
     fixed = np.rint(np.ldexp(scaled, bits)).astype(np.int64)
     ordered = np.sort(np.abs(fixed))
-    band = math.ceil(TIE_BAND * eps * float(ordered.sum()))
+    band = math.ceil(BAND * eps * float(ordered.sum()))
     return SignedSums(ordered, int(fixed.sum()), band, False)

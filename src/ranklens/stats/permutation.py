@@ -10,7 +10,7 @@ from ranklens.arrays import Seed, resolve_backend, seed_of, steady, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
-from ranklens.stats.sample import as_sample, check_deltas, eps_of, finite_part, require_finite
+from ranklens.stats.sample import as_sample, eps_of, finite_part, require_finite
 
 _MINIMUM = 2
 
@@ -142,6 +142,8 @@ def _count(deltas: Any, seed: int, n_permutations: int, alternative: str) -> int
 def _exact(deltas: Any, alternative: str, seed: int) -> SignFlip:
     from ranklens.stats.exact import exact_p_value
 
-    (host,) = to_host(check_deltas(deltas, minimum=_MINIMUM))
-    found = exact_p_value(host, alternative)
+    backend = resolve_backend(deltas)
+    with backend.precise():
+        as_sample(deltas, backend, minimum=_MINIMUM)
+    found = exact_p_value(deltas, alternative)
     return SignFlip(found.p_value, found.p_error, found.log10_p, found.step, 0, seed)
