@@ -1,0 +1,105 @@
+"""What adapters of tree ensembles share: the trees, checked against the model itself."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import open_backend
+from ranklens.explain.models.base import Model
+from ranklens.explain.trees import TreeEnsemble, UnsupportedTreesError
+
+_PROBES = 32
+
+
+class TreeModel(Model):
+    """A model that may be a sum of trees; it wants its points as NumPy arrays.
+
+    A subclass says how to read the trees. They are read once, and trusted once they give the model's own
+    scores on rows at and around their thresholds. Otherwise the model is asked for every score, and
+    `without_trees` says why.
+    """
+
+    tolerance = 1e-12
+    """How far the sum of the trees may be from the model's score, relative to the largest possible sum."""
+    takes_nan = True
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names, open_backend("numpy"))
+
+    @abstractmethod
+    def read_trees(self) -> TreeEnsemble:
+        """Read the trees, or raise UnsupportedTreesError."""
+
+    def trees(self) -> TreeEnsemble | None:
+        """Return the trees; None where they have no closed form, for which `without_trees` is the reason."""
+        return self._checked[0]
+
+    @property
+    def without_trees(self) -> str | None:
+        """Why there is no closed form; None where there is one."""
+        return self._checked[1]
+
+    @functools.cached_property
+    def _checked(self) -> tuple[TreeEnsemble | None, str | None]:
+        try:
+            ensemble = self.read_trees()
+            self._check(ensemble)
+        except UnsupportedTreesError as error:
+            return None, error.why
+        return ensemble, None
+
+    def _check(self, ensemble: TreeEnsemble) -> None:
+        rows = probe_rows(ensemble, len(self.names), nan=self.takes_nan)
+        scores, sums = np.asarray(self.score(rows), dtype=np.float64), ensemble.scores(rows)
+        off = np.abs(scores - sums)
+        if not (off <= self.tolerance * max(1.0, ensemble.largest_sum())).all():
+            worst = int(off.argmax())
+            raise UnsupportedTreesError(
+                f"its trees add up to {sums[worst]!r} for a row that the model scores {scores[worst]!r}"
+            )
+
+
+class EnsembleModel(TreeModel):
+    """Trees from a file, which score by themselves.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    names : iterable of str
+        The features, in the order of the columns.
+    """
+
+    kind = "the tree ensemble"
+
+    def __init__(self, ensemble: TreeEnsemble, names: Iterable[str]) -> None:
+        super().__init__(names)
+        self.ensemble = ensemble
+
+    def read_trees(self) -> TreeEnsemble:
+        return self.ensemble
+
+    def predict(self, points: Any) -> Any:
+        return self.ensemble.scores(points)
+
+
+def probe_rows(
+    ensemble: TreeEnsemble, n_columns: int, *, nan: bool = True, n: int = _PROBES
+) -> NDArray[np.float64]:
+    """Return rows at, just above and between the thresholds of trees, with zeros, categories and NaN."""
+    rng = np.random.default_rng(0)
+    rows = np.zeros((n, n_columns))
+    for feature in ensemble.coding.features:
+        marks = feature.thresholds.astype(np.float32) if ensemble.single else feature.thresholds
+        with np.errstate(over="ignore"):
+            above = np.nextafter(marks, marks.dtype.type(np.inf))
+        between = marks[1:] / 2 + marks[:-1] / 2
+        some = np.concatenate([marks, above, between, feature.categories, feature.categories + 1, [0.0]])
+        some = np.append(some[np.isfinite(some)], [np.nan] * nan)
+        rows[:, feature.column] = rng.choice(some, n)
+    return rows

@@ -1,0 +1,71 @@
+"""XGBoost boosters and its scikit-learn estimators."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+from ranklens.core import ModelError
+from ranklens.explain.models.tree_model import TreeModel
+from ranklens.explain.trees import TreeEnsemble
+from ranklens.explain.trees.xgboost_json import parse_xgboost
+
+
+class XGBoostModel(TreeModel):
+    """An `xgboost.Booster`, or a fitted estimator such as `xgboost.XGBRanker`.
+
+    Scores are margins: base score plus the sum of the trees, before any link function. After early stopping
+    an estimator's are those of the best iteration. XGBoost rounds features and scores to float32.
+
+    Parameters
+    ----------
+    model : xgboost.Booster or estimator
+    names : iterable of str, optional
+        By default the names that the model was trained with, else f0, f1, ... as XGBoost calls them.
+
+    Examples
+    --------
+    >>> import numpy, xgboost
+    >>> rows = numpy.arange(200.0).reshape(100, 2)
+    >>> data = xgboost.DMatrix(rows, rows[:, 0] > 90, feature_names=["bm25", "price"], nthread=1)
+    >>> model = XGBoostModel(xgboost.train({"nthread": 1}, data, 5))
+    >>> model.names, model.trees().n_trees
+    (('bm25', 'price'), 5)
+    """
+
+    kind = "the XGBoost model"
+    tolerance = 1e-5
+
+    def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
+        booster = _best(model)
+        n = booster.num_features()
+        known = booster.feature_names or [f"f{i}" for i in range(n)]
+        super().__init__(known if names is None else names)
+        if len(self.names) != n:
+            raise ModelError(f"the XGBoost model has {n} features, and names holds {len(self.names)}")
+        self.booster = booster
+
+    def predict(self, points: Any) -> Any:
+        booster = self.booster
+        data = importlib.import_module("xgboost").DMatrix(
+            points, feature_names=booster.feature_names, feature_types=booster.feature_types
+        )
+        return booster.predict(data, output_margin=True)
+
+    def read_trees(self) -> TreeEnsemble:
+        return parse_xgboost(self.booster.save_raw("json")).ensemble
+
+
+def _best(model: Any) -> Any:
+    """Return the booster of a model, cut to its best iteration where it stopped early."""
+    if hasattr(model, "save_raw"):
+        return model
+    booster = model.get_booster()
+    best = getattr(model, "best_iteration", None) if getattr(model, "early_stopping_rounds", None) else None
+    return booster if best is None else booster[: best + 1]
+
+
+def adapt_model(model: Any, names: Iterable[str] | None, params: Any) -> XGBoostModel:
+    """Adapt a booster or an estimator."""
+    return XGBoostModel(model, names)

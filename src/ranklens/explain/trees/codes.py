@@ -1,0 +1,153 @@
+"""Feature values as small integers: all that a tree can tell apart.
+
+Code 0 is NaN, code 1 a missing zero where the feature has such, the next ones are listed categories; these
+are the special codes, of which a condition accepts any subset. Every other value's code is the number of
+special codes plus the number of thresholds below it, and a condition accepts an interval of those. Codes are
+integers made from float64 values, so that every backend takes the same branches.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
+from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
+
+WORD_BITS = 64
+NAN_CODE = 0
+ZERO_CODE = 1
+_COUNTED = 40
+"""Most thresholds of a feature that are counted rather than searched."""
+
+
+@dataclass(frozen=True)
+class FeatureCodes:
+    """How the values of one column are numbered."""
+
+    column: int
+    thresholds: NDArray[np.float64]
+    zero: bool
+    categories: NDArray[np.float64]
+
+    @property
+    def n_special(self) -> int:
+        """NaN, a missing zero, the listed categories."""
+        return 1 + self.zero + self.categories.size
+
+    @property
+    def n_codes(self) -> int:
+        """Special codes, and one more ordinary one than there are thresholds."""
+        return self.n_special + self.thresholds.size + 1
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The columns that the trees look at, and the codes of their values."""
+
+    features: tuple[FeatureCodes, ...]
+    single: bool
+    """Whether the model rounds its input to float32 first."""
+
+    @property
+    def n_words(self) -> int:
+        """How many 64-bit words hold a set of special codes, one bit to spare."""
+        most = max((feature.n_special for feature in self.features), default=1)
+        return most // WORD_BITS + 1
+
+    @functools.cached_property
+    def n_special(self) -> NDArray[np.int64]:
+        """The number of special codes of each column."""
+        return np.asarray([feature.n_special for feature in self.features], dtype=np.int64)
+
+    @functools.cached_property
+    def n_codes(self) -> NDArray[np.int64]:
+        """The number of codes of each column."""
+        return np.asarray([feature.n_codes for feature in self.features], dtype=np.int64)
+
+    @functools.cached_property
+    def every_special(self) -> NDArray[np.uint64]:
+        """The set of all special codes of each column, shape (features, words)."""
+        bits = np.arange(self.n_words * WORD_BITS) < self.n_special[:, None]
+        return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+
+    @property
+    def dtype(self) -> type[np.unsignedinteger[Any]]:
+        """The smallest unsigned type that holds every code."""
+        most = self.n_codes.max(initial=1)
+        # The last number of a type stands for no code at all.
+        return np.uint8 if most < 2**8 else np.uint16 if most < 2**16 else np.uint32
+
+    def on_host(self, points: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes of `points` (m, columns), shape (features, m)."""
+        codes = np.empty((len(self.features), points.shape[0]), dtype=self.dtype)
+        columns = [feature.column for feature in self.features]
+        values = self._values(np.ascontiguousarray(points[:, columns].T))
+        for row, column, feature in zip(codes, values, self.features, strict=True):
+            if feature.categories.size:
+                row[...] = category_codes(column, feature.categories)
+            else:
+                _number(column, feature, row)
+        return codes
+
+    def on_device(self, points: Any, backend: Any) -> Any:
+        """Do the same on a device, as int32."""
+        xp = backend.xp
+        rows = []
+        for feature in self.features:
+            column = xp.asarray(points[:, feature.column], dtype=xp.float64, copy=True)
+            if self.single:
+                column = xp.astype(xp.astype(column, xp.float32), xp.float64)
+            tables = (backend.asarray(feature.thresholds), backend.asarray(feature.categories))
+            rows.append(xp.astype(_codes(column, feature, *tables), xp.int32))
+        return xp.stack(rows)
+
+    def _values(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        if not self.single:
+            return np.asarray(values, dtype=np.float64)
+        # Beyond float32 lies infinity, on whose side of every threshold the number was already.
+        with np.errstate(over="ignore"):
+            return values.astype(np.float32).astype(np.float64)
+
+
+def _codes(column: Any, feature: FeatureCodes, thresholds: Any, categories: Any) -> Any:
+    if feature.categories.size:
+        return category_codes(column, categories)
+    return number_codes(column, thresholds, feature.zero)
+
+
+def _number(values: NDArray[np.float64], feature: FeatureCodes, codes: NDArray[Any]) -> None:
+    """Write `number_codes` of `values` to `codes`; to count few thresholds is faster than to search."""
+    thresholds = feature.thresholds
+    if thresholds.size > _COUNTED:
+        codes[...] = number_codes(values, thresholds, feature.zero)
+        return
+    above = values > thresholds[:, None]
+    np.add(np.add.reduce(above.view(np.uint8), axis=0, dtype=np.uint8), feature.n_special, out=codes)
+    if feature.zero:
+        codes[np.abs(values) <= ZERO_WIDTH] = ZERO_CODE
+    missing = np.isnan(values)
+    if missing.any():
+        codes[missing] = NAN_CODE
+
+
+def coding_of(nodes: Nodes, *, single: bool) -> Coding:
+    """Number the values that `nodes` tell apart."""
+    used = np.unique(nodes.feature[nodes.feature != NO_FEATURE])
+    listed: dict[int, set[int]] = {}
+    for node, members in nodes.categories.items():
+        listed.setdefault(int(nodes.feature[node]), set()).update(members)
+    order = np.lexsort((nodes.threshold, nodes.feature))
+    starts = np.searchsorted(nodes.feature[order], np.append(used, used[-1:] + 1))
+    features = []
+    for place, column in enumerate(used.tolist()):
+        at = order[starts[place] : starts[place + 1]]
+        categories = np.asarray(sorted(listed.get(column, ())), dtype=np.float64)
+        thresholds = np.unique(nodes.threshold[at]) if column not in listed else np.empty(0)
+        zero = bool(np.any(nodes.zero_left[at] != ZERO_IS_ORDINARY))
+        features.append(FeatureCodes(column, thresholds, zero, categories))
+    return Coding(tuple(features), single)

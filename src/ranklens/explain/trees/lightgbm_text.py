@@ -1,0 +1,136 @@
+"""LightGBM's text model format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.core import DataError
+from ranklens.explain.trees.ensemble import TreeEnsemble
+from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Tree
+from ranklens.explain.trees.unsupported import UnsupportedTreesError
+
+# Bits of decision_type.
+_CATEGORICAL = 1
+_DEFAULT_LEFT = 2
+_MISSING_SHIFT = 2
+_MISSING_ZERO = 1
+_MISSING_NAN = 2
+_WORD_BITS = 32
+
+
+@dataclass(frozen=True)
+class LightGBMText:
+    """A parsed model: its feature names, its objective, and its trees where they have a closed form."""
+
+    names: tuple[str, ...]
+    objective: str
+    ensemble: TreeEnsemble
+
+
+def parse_lightgbm(text: str, *, source: str | None = None) -> LightGBMText:
+    """Parse the text of a LightGBM model file (versions 2 to 4).
+
+    Raises
+    ------
+    DataError
+        When the text is no LightGBM model.
+    UnsupportedTreesError
+        When its leaves are linear models, or it has one score a class.
+    """
+    header, *blocks = _sections(text)
+    if "feature_names" not in header or "max_feature_idx" not in header:
+        raise DataError("this is no LightGBM model; save one with booster.save_model(...)", file=source)
+    per_iteration = int(header.get("num_tree_per_iteration", "1"))
+    if per_iteration != 1:
+        raise UnsupportedTreesError(f"the model has {per_iteration} classes and a score for each")
+    names = tuple(header["feature_names"].split(" "))
+    trees = [_tree(block) for block in blocks]
+    if "average_output" in header:
+        trees = [_scaled(tree, 1.0 / len(trees)) for tree in trees]
+    return LightGBMText(names, header.get("objective", ""), TreeEnsemble.of(trees, len(names)))
+
+
+def _sections(text: str) -> Iterator[dict[str, str]]:
+    """Yield the keys and values of the header and of each tree."""
+    section: dict[str, str] = {}
+    for line in text.splitlines():
+        if line.startswith("Tree="):
+            yield section
+            section = {}
+        elif line.startswith("end of trees"):
+            break
+        elif line:
+            key, _, value = line.partition("=")
+            section[key] = value
+    yield section
+
+
+def _tree(block: dict[str, str]) -> Tree:
+    if block.get("is_linear", "0") != "0":
+        raise UnsupportedTreesError("the leaves of its trees are linear models")
+    n_leaves = int(block["num_leaves"])
+    n_inner = n_leaves - 1
+    feature = np.full(n_inner + n_leaves, NO_FEATURE, dtype=np.int64)
+    threshold, value = np.zeros(feature.size), np.zeros(feature.size)
+    left, right = np.zeros_like(feature), np.zeros_like(feature)
+    value[n_inner:] = _floats(block["leaf_value"])
+    nan_left, zero_left = np.zeros(feature.size, dtype=np.bool_), np.full_like(feature, ZERO_IS_ORDINARY)
+    categories: dict[int, tuple[int, ...]] = {}
+    if n_inner:
+        feature[:n_inner] = _ints(block["split_feature"])
+        threshold[:n_inner] = _floats(block["threshold"])
+        left[:n_inner] = _child(block["left_child"], n_inner)
+        right[:n_inner] = _child(block["right_child"], n_inner)
+        kind = _ints(block["decision_type"])
+        nan_left[:n_inner], zero_left[:n_inner] = _missing(kind, threshold[:n_inner])
+        categories = _categories(block, kind, threshold)
+    return Tree(feature, threshold, left, right, value, nan_left, zero_left, categories)
+
+
+def _missing(
+    kind: NDArray[np.int64], threshold: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return where NaN and zeros go: what is not missing by its type is compared, NaN as zero."""
+    missing = kind >> _MISSING_SHIFT & 3
+    default_left = (kind & _DEFAULT_LEFT) != 0
+    nan_left = np.where(missing == 0, threshold >= 0.0, default_left)
+    zero_left = np.where(missing == _MISSING_ZERO, default_left, ZERO_IS_ORDINARY)
+    # A categorical node sends NaN right, whatever its type of missing values.
+    numeric = (kind & _CATEGORICAL) == 0
+    return nan_left & numeric, np.where(numeric, zero_left, ZERO_IS_ORDINARY)
+
+
+def _categories(
+    block: dict[str, str], kind: NDArray[np.int64], threshold: NDArray[np.float64]
+) -> dict[int, tuple[int, ...]]:
+    found = {}
+    for node in np.flatnonzero(kind & _CATEGORICAL).tolist():
+        bounds, words = _ints(block["cat_boundaries"]), _ints(block["cat_threshold"])
+        which = int(threshold[node])
+        bits = words[bounds[which] : bounds[which + 1]].astype(np.uint32)
+        members = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+        found[node] = tuple(members.tolist())
+    return found
+
+
+def _child(text: str, n_inner: int) -> NDArray[np.int64]:
+    """Number the leaves, which the file counts as -1, -2, ..., after the inner nodes."""
+    child = _ints(text)
+    return np.where(child < 0, n_inner + ~child, child)
+
+
+def _scaled(tree: Tree, factor: float) -> Tree:
+    fields = vars(tree) | {"value": tree.value * factor}
+    return Tree(**fields)
+
+
+def _ints(text: str) -> NDArray[np.int64]:
+    return np.asarray(text.split(), dtype=np.int64)
+
+
+def _floats(text: str) -> NDArray[np.float64]:
+    return np.asarray(text.split(), dtype=np.float64)
