@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import Backend, rows_within
+from ranklens.arrays import Backend, rows_within, to_host
 from ranklens.core import ModelError
 from ranklens.explain.games import Game
 from ranklens.explain.models.base import Model
@@ -35,7 +35,8 @@ def game_values(
 ) -> Iterator[tuple[Game, Array]]:
     """Yield each game with the scores of its rows, shape (pairs, n_coalitions), in calls of `batch_rows`.
 
-    Calls are filled across games, so that there are ceil(rows / batch_rows) of them.
+    Calls are filled across games, so that there are ceil(rows / batch_rows) of them. Where the last of
+    several has room, it asks for the very first row once more, to find out a model that keeps a state.
     """
     waiting = _Waiting(model, backend)
     for game in games:
@@ -46,7 +47,7 @@ def game_values(
             start = stop
             if waiting.n_rows == batch_rows:
                 yield from waiting.ask()
-    yield from waiting.ask()
+    yield from waiting.ask(repeat=True)
 
 
 class _Waiting:
@@ -57,23 +58,34 @@ class _Waiting:
         self._backend = backend
         self._parts: list[tuple[Game, int, int]] = []
         self._scores: list[Array] = []
+        self._first: tuple[Game, Array] | None = None
         self.n_rows = 0
 
     def add(self, game: Game, start: int, stop: int) -> None:
         self._parts.append((game, start, stop))
         self.n_rows += stop - start
 
-    def ask(self) -> Iterator[tuple[Game, Array]]:
-        """Score the rows that wait, and yield the games that are complete now."""
+    def ask(self, *, repeat: bool = False) -> Iterator[tuple[Game, Array]]:
+        """Score the rows that wait, and yield the games that are complete now.
+
+        With `repeat` the first row of the first call is scored again, if this is another call.
+        """
         if not self._parts:
             return
         xp = self._backend.xp
         blocks = [block for game, start, stop in self._parts for block in game.points(start, stop)]
+        first = self._first if repeat else None
+        if first is not None:
+            blocks.extend(first[0].points(0, 1))
         points = blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
         del blocks
         scores = xp.astype(self._model.ask(points), self._backend.float_dtype)
         if self._backend.name == "numpy":
             self._model.require_finite(scores, points)
+        if first is not None:
+            before, now = to_host(first[1], scores[-1:])
+            require_repeatable(self._model, before, now, np.maximum(np.abs(before), np.abs(now)))
+        self._first = self._first or (self._parts[0][0], scores[:1])
         position = 0
         for game, start, stop in self._parts:
             self._scores.append(scores[position : position + stop - start])

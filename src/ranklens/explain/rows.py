@@ -99,7 +99,8 @@ def frame_columns(values: Any) -> Mapping[str, Any] | None:
 
 def _is_record(values: Any) -> bool:
     # A series of pandas knows the names of its values; one of polars does not.
-    return isinstance(values, Mapping) or (hasattr(values, "index") and hasattr(values, "to_dict"))
+    named = hasattr(values, "index") and hasattr(values, "to_dict") and not hasattr(values, "columns")
+    return isinstance(values, Mapping) or named
 
 
 def _record(values: Any) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from ranklens.explain.method import Budget, Choice
 from ranklens.explain.models.base import Model
 from ranklens.explain.players import Players
 from ranklens.explain.rows import Rows, differing
+from ranklens.kernels.shapley import WIDEST_PRODUCT
 
 Floats = NDArray[np.float64]
 
@@ -34,9 +35,17 @@ def explain_rows(
     """Explain row i of `b` against row i of `a`, both of shape (n, features) and one floating type."""
     setup = Setup(model, backend, a, b, players, differing(a, b))
     answer = Answer.empty(len(a), len(players.labels))
-    with backend.precise():
-        games = setup.games(budget, seed)
-        answer.fill(setup, game_values(model, backend, games, batch_rows or call_size(a.shape[1])))
+    trees = model.trees() if budget.method in ("auto", "tree") else None
+    if trees is not None:
+        answer.take_trees(setup, trees)
+    elif budget.method == "tree":
+        raise ValueError(
+            f"method='tree' needs a tree ensemble that has a closed form, and {model.kind} has none; "
+            "use method='auto'"
+        )
+    else:
+        with backend.precise():
+            answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows))
     return PairwiseExplanations(
         names=players.labels,
         feature_names=model.names,
@@ -75,6 +84,23 @@ class Setup(NamedTuple):
             for start in range(0, len(index), step):
                 pairs = self.pairs(index[start : start + step], plays, k, choice)
                 yield game_of(pairs, choice, self.backend, seed)
+
+    def solved(self, games: Iterator[Game], batch_rows: int | None) -> Iterator[tuple[Game, Sequence[Any]]]:
+        """Yield each game with what `on_device` finds out; in the model's own program where it has one."""
+        done: list[tuple[Game, Sequence[Any]]] = []
+
+        def asked() -> Iterator[Game]:
+            for game in games:
+                table = self.model.exact(game.pairs) if batch_rows is None and fits_program(game) else None
+                if table is None:
+                    yield game
+                else:
+                    done.append((game, from_table(table, game.pairs.k)))
+
+        size = batch_rows or call_size(self.a.shape[1])
+        for game, values in game_values(self.model, self.backend, asked(), size):
+            yield game, on_device(game, values, self.backend.xp)
+        yield from done
 
     def playing(self) -> NDArray[np.bool_]:
         """Say which players differ, shape (pairs, players)."""
@@ -129,15 +155,27 @@ class Answer(NamedTuple):
         zeros, counts = np.zeros((2, n, n_players)), np.zeros((2, n), dtype=np.int64)
         return cls(zeros[0], zeros[1], np.zeros(n), np.zeros(n), counts[0], counts[1], ["exact"] * n)
 
-    def fill(self, setup: Setup, scored: Iterator[tuple[Game, Any]]) -> None:
-        """Solve the games as their scores arrive, and bring everything to the host at the end."""
+    def fill(self, setup: Setup, solved: Iterator[tuple[Game, Sequence[Any]]]) -> None:
+        """Bring what was found out about the games to the host, all at the end."""
         games, arrays = [], []
-        for game, values in scored:
+        for game, found in solved:
             games.append(game)
-            arrays.append(on_device(game, values, setup.backend.xp))
+            arrays.append(found)
         host = iter(to_host(*(array for found in arrays for array in found)) if arrays else ())
         for game in games:
             self.take(setup, game, *(next(host) for _ in range(6)))
+
+    def take_trees(self, setup: Setup, trees: Any) -> None:
+        """Fill in the closed form of a tree ensemble, which asks the model nothing."""
+        from ranklens.explain.trees import tree_contributions
+
+        grouped = len(setup.players.labels) < setup.a.shape[1]
+        of_feature = setup.players.of_feature if grouped else None
+        with setup.backend.precise():
+            (found,) = to_host(tree_contributions(trees, setup.a, setup.b, setup.backend, of_feature))
+        self.contributions[:] = found
+        self.score_a[:], self.score_b[:] = trees.scores(setup.a), trees.scores(setup.b)
+        self.methods[:] = ["tree"] * len(self.methods)
 
     def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
         """Take over what was found out about one game."""
@@ -172,3 +210,14 @@ def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
         again,
         xp.max(xp.abs(values), axis=1),
     )
+
+
+def fits_program(game: Game) -> bool:
+    """Whether a program for at most twelve players can explain a game."""
+    return isinstance(game, ExactGame) and 1 <= game.pairs.k <= WIDEST_PRODUCT
+
+
+def from_table(table: Any, k: int) -> Sequence[Any]:
+    """Return what `on_device` does, from the columns of a model's own program."""
+    score_a, score_b, largest = (table[:, WIDEST_PRODUCT + column] for column in range(3))
+    return table[:, :k], table[:, :k] * 0, score_a, score_b, score_a, largest

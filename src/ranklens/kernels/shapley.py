@@ -23,12 +23,18 @@ WIDEST_PRODUCT = 12
 
 def shapley_values(values: Array, *, k: int) -> Array:
     """Return the contributions, shape (pairs, k), of scores `values`, shape (pairs, 2^k)."""
-    xp = namespace(values)
-    differences = values - xp.flip(values, axis=1)
+    sizes = size_weights(values, k)
     if k <= WIDEST_PRODUCT:
-        return differences @ coalition_weights(values, k)
+        return product(values, coalition_weights(sizes, k))
+    xp = namespace(values)
     number = xp.arange(2**k, dtype=xp.int32, device=device_of(values))
-    return folded(differences * xp.take(size_weights(values, k), coalition_sizes(number, k)), k)
+    differences = values - xp.flip(values, axis=1)
+    return folded(differences * xp.take(sizes, coalition_sizes(number, k)), k)
+
+
+def product(values: Array, weights: Array) -> Array:
+    """Return Φ, shape (pairs, k), of scores (pairs, 2^k) and W (2^k, k)."""
+    return (values - namespace(values).flip(values, axis=1)) @ weights
 
 
 def folded(weighted: Array, k: int) -> Array:
@@ -43,15 +49,18 @@ def folded(weighted: Array, k: int) -> Array:
     return xp.stack(found[::-1], axis=1)
 
 
-def coalition_weights(like: Array, k: int) -> Array:
-    """Return W, shape (2^k, k), in the type and on the device of `like`."""
-    xp = namespace(like)
-    device = device_of(like)
+def coalition_weights(sizes: Array, k: int) -> Array:
+    """Return W, shape (2^k, k), from the weight of each size.
+
+    Its upper left corner of shape (2^j, j) belongs to j players, if the sizes' weights do.
+    """
+    xp = namespace(sizes)
+    device = device_of(sizes)
     number = xp.arange(2**k, dtype=xp.int32, device=device)
-    weights = xp.take(size_weights(like, k), coalition_sizes(number, k))
+    weights = xp.take(sizes, coalition_sizes(number, k))
     players = xp.arange(k, dtype=xp.int32, device=device)
     member = (number[:, None] >> players) & 1
-    return weights[:, None] * xp.astype(member, like.dtype)
+    return weights[:, None] * xp.astype(member, sizes.dtype)
 
 
 def coalition_sizes(number: Array, k: int) -> Array:
@@ -63,6 +72,10 @@ def coalition_sizes(number: Array, k: int) -> Array:
 
 
 def size_weights(like: Array, k: int) -> Array:
-    """Return (s - 1)! (k - s)! / k! for s = 0 (where it is 0) to k."""
-    weights = [0.0] + [1.0 / (s * math.comb(k, s)) for s in range(1, k + 1)]
-    return namespace(like).asarray(weights, dtype=like.dtype, device=device_of(like))
+    """Return (s - 1)! (k - s)! / k! for s = 0 (where it is 0) to k, as an array beside `like`."""
+    return namespace(like).asarray(size_weight_list(k), dtype=like.dtype, device=device_of(like))
+
+
+def size_weight_list(k: int) -> list[float]:
+    """Return the numbers of `size_weights`, (s - 1)! (k - s)! / k! being 1 / (s · C(k, s))."""
+    return [0.0] + [1.0 / (s * math.comb(k, s)) for s in range(1, k + 1)]

@@ -60,6 +60,17 @@ class Model(ABC):
         """Return the model's `TreeEnsemble`; None where it has no closed form and must be asked."""
         return None
 
+    def exact(self, pairs: Any) -> Any:
+        """Explain `pairs` (see `ranklens.explain.games`) in one program of the model's own library.
+
+        Returns
+        -------
+        array or None
+            Shape (pairs, 12 + 3): the contributions of up to 12 players, both scores, and the largest by
+            size. None where the model has no such program, and is asked for scores.
+        """
+        return None
+
     def score(self, points: Any) -> Any:
         """Return one finite score a row.
 
@@ -88,10 +99,7 @@ class Model(ABC):
         try:
             answer = self.predict(points)
         except Exception as error:
-            n, k = points.shape
-            raise ModelError(
-                f"{self.kind} raised {type(error).__name__} on {n} rows of {k} features: {error}"
-            ) from error
+            raise (error if isinstance(error, ModelError) else raised(self.kind, error, points)) from error
         return self.one_score_a_row(answer, points)
 
     def one_score_a_row(self, answer: Any, points: Any) -> Any:
@@ -100,7 +108,7 @@ class Model(ABC):
         scores = answer if is_array(answer) and type(answer) is type(points) else _host(answer, self.kind)
         shape = tuple(scores.shape)
         if shape not in ((n,), (n, 1)):
-            raise ModelError(f"{self.kind} returned {_misshapen(shape, n)}; one score a row is needed")
+            raise ModelError(f"{self.kind} returned {misshapen(shape, n)}; one score a row is needed")
         if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiub":
             raise ModelError(f"{self.kind} returned {scores.dtype} values; scores must be real numbers")
         if not isinstance(points, np.ndarray) and isinstance(scores, np.ndarray):
@@ -114,6 +122,12 @@ class Model(ABC):
         if bad.size:
             (row,) = to_host(points[int(bad[0]) : int(bad[0]) + 1, :])
             raise not_finite(self, bad.size, host.shape[0], host[bad[0]], row[0])
+
+
+def raised(kind: str, error: Exception, points: Any) -> ModelError:
+    """Return the error for an exception inside the model."""
+    n, k = points.shape
+    return ModelError(f"{kind} raised {type(error).__name__} on {n} rows of {k} features: {error}")
 
 
 def not_finite(model: Model, n_bad: int, n: int, score: Any, row: Any) -> ModelError:
@@ -149,7 +163,7 @@ def _host(answer: Any, kind: str) -> Any:
         raise ModelError(f"{kind} returned a {type(answer).__name__}, which is no array of scores") from error
 
 
-def _misshapen(shape: tuple[int, ...], n: int) -> str:
+def misshapen(shape: tuple[int, ...], n: int) -> str:
     text = f"an array of shape {shape} for {n} rows"
     if len(shape) == 2 and shape[0] == n:
         return f"{text}, {shape[1]} columns as if one a class"

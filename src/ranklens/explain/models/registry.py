@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from ranklens.core import ModelError
 from ranklens.explain.models.base import Model
 
 # The first library along the model's class hierarchy decides. An adapter's module has
 # adapt_model(model, names, params) -> Model.
-_LIBRARIES: dict[str, str] = {}
+_LIBRARIES = {
+    "catboost": "catboost",
+    "equinox": "jax",
+    "flax": "jax",
+    "jax": "jax",
+    "jaxlib": "jax",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "sklearn": "sklearn",
+    "torch": "torch",
+    "xgboost": "xgboost",
+}
+# A function that calls these takes NumPy's arrays, and works in torch only inside.
+_CONVERSIONS = {"from_numpy", "numpy", "tensor"}
+_ARRAY_LIBRARIES = {**dict.fromkeys(("equinox", "flax", "jax", "jaxlib"), "jax"), "torch": "torch"}
 
 
 def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None) -> Model:
@@ -19,7 +38,10 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
     Parameters
     ----------
     model : object
-        A plain function from an (n, k) array to n scores, or a `Model`, which is returned as it is.
+        A LightGBM, XGBoost, CatBoost, scikit-learn or ONNX model, or the path of a file of one or of RankLib
+        (see `read_model`); a torch module; a JAX function, equinox or flax module; any other function from an
+        (n, k) array to n scores; or a `Model`, which is returned as it is. A plain function is taken for one
+        of JAX when it is given `params`, is jitted, or uses something of JAX by name; likewise for torch.
     names : iterable of str, optional
         The features, in the order of the columns. Needed where the model does not know them.
     params : pytree, optional
@@ -43,7 +65,11 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
     """
     if isinstance(model, Model):
         return model
-    home = library_of(model)
+    if isinstance(model, (str, os.PathLike)):
+        from ranklens.explain.models.files import read_model
+
+        return read_model(model, names)
+    home = library_of(model) or ("jax" if params is not None else None)
     if home is not None:
         adapter = importlib.import_module(f"ranklens.explain.models.{home}")
         found: Model = adapter.adapt_model(model, names, params)
@@ -52,9 +78,23 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
         raise TypeError(
             f"no adapter for a {type(model).__name__}; pass a function from an (n, k) array to n scores"
         )
+    return adapt_function(model, needed(names, "a function"))
+
+
+def adapt_function(function: Callable[[Any], Any], names: Iterable[str]) -> Model:
+    """Make a model of a plain function, in the arrays of the library that it uses."""
     from ranklens.explain.models.callable import CallableAdapter
 
-    return CallableAdapter(model, needed(names, "a function"))
+    library = language_of(function)
+    if library == "jax":
+        from ranklens.explain.models.jax import JaxModel
+
+        try:
+            return JaxModel(function, names)
+        except ModelError:
+            # It uses JAX inside, but cannot be traced: it takes and gives NumPy's arrays, or it is wrong.
+            library = None
+    return CallableAdapter(function, names, backend=library)
 
 
 def library_of(model: Any) -> str | None:
@@ -64,6 +104,41 @@ def library_of(model: Any) -> str | None:
         if home is not None:
             return home
     return None
+
+
+def language_of(function: Any) -> str | None:
+    """Return "jax" or "torch" where a plain function refers to something of that library, else None."""
+    for _ in range(8):
+        inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, FunctionType):
+        function = vars(type(function)).get("__call__")
+    if not isinstance(function, FunctionType):
+        return None
+    codes = _codes(function)
+    names = {name for code in codes for name in code.co_names}
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # a cell that is not filled yet
+            values.append(cell.cell_contents)
+    origins = (
+        value.__name__ if isinstance(value, ModuleType) else type(value).__module__ for value in values
+    )
+    found = {_ARRAY_LIBRARIES.get(origin.partition(".")[0]) for origin in origins}
+    if "jax" in found:
+        return "jax"
+    return "torch" if "torch" in found and not names & _CONVERSIONS else None
+
+
+def _codes(function: FunctionType) -> list[CodeType]:
+    """Return the code of a function and of those defined inside it."""
+    codes = [function.__code__]
+    for code in codes:
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return codes
 
 
 def needed(names: Iterable[str] | None, what: str) -> Iterable[str]:
