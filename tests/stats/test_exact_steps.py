@@ -75,7 +75,7 @@ def test_all_steps_agree_on_a_lattice(n: int, drift: float) -> None:
     masses = (lattice_convolution(tail), plain_inversion(tail, NUMPY), tilted_inversion(tail, NUMPY))
     for mass in masses:
         assert abs(chance(mass) - exact) <= error_of(mass) + exact * Fraction(1, 2**52), mass.step
-        assert error_of(mass) <= Fraction(1, 10**13), mass.step
+        assert error_of(mass) <= Fraction(1, 10**12), mass.step
     assert math.exp(log_tail_estimate(tail)) == pytest.approx(float(exact), rel=0.9)
 
 

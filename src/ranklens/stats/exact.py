@@ -75,7 +75,7 @@ def exact_p_value(deltas: Any, alternative: str = "two-sided") -> ExactP:
     -----
     The first of these that is cheap enough is taken: counting on a lattice; counting the few subsets of |d|
     that fit on the losing side; meeting in the middle up to 44 differences; Fourier inversion, exponentially
-    tilted below 1e-9. The last two carry the error bound that was reached.
+    tilted below 1e-6. The last two carry the error bound that was reached.
 
     Examples
     --------

@@ -26,8 +26,8 @@ _LONG_LIST_BITS, _LONGER_LIST = 20.5, 1 << 21
 _LARGE_ERROR = 1e-5
 """The relative error of an inversion past which longer lists are worth a second."""
 
-_SURE_TO_BE_LARGE = 4.5
-_SMALLEST_PLAIN = math.log(1e-9)
+_SURELY_LARGE = 3.5
+_SMALLEST_PLAIN = math.log(1e-6)
 _SMALLEST_CONVOLVED = math.log(1e-250)
 
 
@@ -90,6 +90,6 @@ def _list_bits(tail: FlipTail) -> float:
 
 
 def _is_far(tail: FlipTail) -> bool:
-    if abs(tail.sums.observed) < _SURE_TO_BE_LARGE * tail.spread:
+    if abs(tail.sums.observed) < _SURELY_LARGE * tail.spread:
         return False
     return log_tail_estimate(tail) < _SMALLEST_PLAIN

@@ -107,7 +107,7 @@ def tilted_inversion(tail: FlipTail, backend: Backend) -> Mass:
     doublings = math.floor(tilt.log_scale / math.log(2.0))
     scale = math.exp(tilt.log_scale - doublings * math.log(2.0))
     atom = 0.0 if spectrum.half_step else math.ldexp(1.0, -min(doublings, 1000))
-    rounding = EPS * (32.0 * tail.n + abs(tilt.log_scale) + 64.0) * inverted
+    rounding = EPS * (64.0 * tail.n + abs(tilt.log_scale) + 256.0) * inverted
     return Mass(scale * inverted, tail.n - doublings, scale * (beyond + rounding) + atom, STEP)
 
 
