@@ -49,20 +49,25 @@ def add_resampled(values: Floats, seed: int, start: int, columns: range, sums: F
     """Add to `sums` (resamples start ...) the values that the draws of some word columns pick, two a word."""
     n, length = values.shape[0], sums.shape[0]
     bound = np.array(n, dtype=np.uint64)
-    drawn = np.empty((_COLUMNS_AT_ONCE, length), dtype=np.uint64)
-    index = np.empty((_COLUMNS_AT_ONCE, 2, length), dtype=np.uint64)
-    picked = np.empty((2 * _COLUMNS_AT_ONCE, length), dtype=values.dtype)
+    # Little-endian words are pairs of halves, the low one first, with no shift and no mask.
+    drawn = np.empty((_COLUMNS_AT_ONCE, length), dtype="<u8")
+    halves = drawn.view("<u4").reshape(_COLUMNS_AT_ONCE, length, 2)
+    index = np.empty((_COLUMNS_AT_ONCE, length, 2), dtype=np.uint64)
+    picked = np.empty((_COLUMNS_AT_ONCE, length, 2), dtype=values.dtype)
+    by_half = np.zeros((length, 2), dtype=values.dtype)
     for few in cut(columns, _COLUMNS_AT_ONCE):
-        rows, pair = drawn[: len(few)], index[: len(few)]
-        for row, column in zip(rows, few, strict=True):
+        k = len(few)
+        for row, column in zip(drawn[:k], few, strict=True):
             fill_words(row, seed, start, column, Purpose.RESAMPLES)
-        np.bitwise_and(rows, _HALF_MASK, out=pair[:, 0])
-        np.right_shift(rows, _HALF, out=pair[:, 1])
-        np.multiply(pair, bound, out=pair)
-        np.right_shift(pair, _HALF, out=pair)
-        # The last word of an odd sample gives one draw.
-        n_draws = min(2 * len(few), n - 2 * few.start)
-        _add_picked(values, pair.reshape(2 * len(few), length)[:n_draws], picked[:n_draws], sums)
+        np.multiply(halves[:k], bound, out=index[:k])
+        np.right_shift(index[:k], _HALF, out=index[:k])
+        values.take(index[:k].view(np.int64), out=picked[:k], mode="wrap")
+        if 2 * few.stop > n:
+            # The last word of an odd sample gives one draw.
+            picked[k - 1, :, 1] = 0.0
+        np.add(by_half, np.add.reduce(picked[:k], axis=0), out=by_half)
+    np.add(sums, by_half[:, 0], out=sums)
+    np.add(sums, by_half[:, 1], out=sums)
 
 
 def add_resampled_wide(values: Floats, seed: int, start: int, columns: range, sums: Floats) -> None:
@@ -83,9 +88,5 @@ def add_resampled_wide(values: Floats, seed: int, start: int, columns: range, su
         np.multiply(high, bound, out=high)
         np.add(high, low, out=high)
         np.right_shift(high, _HALF, out=high)
-        _add_picked(values, high, picked[: len(few)], sums)
-
-
-def _add_picked(values: Floats, index: NDArray[np.uint64], picked: Floats, sums: Floats) -> None:
-    values.take(index.view(np.int64), out=picked, mode="wrap")
-    np.add(sums, np.add.reduce(picked, axis=0), out=sums)
+        values.take(high.view(np.int64), out=picked[: len(few)], mode="wrap")
+        np.add(sums, np.add.reduce(picked[: len(few)], axis=0), out=sums)

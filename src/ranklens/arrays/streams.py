@@ -154,7 +154,8 @@ class _OwnGenerator(threading.local):
 
     def __init__(self) -> None:
         self.philox = np.random.Philox(key=0)
-        self.state: Any = self.philox.state
+        # Tuples are read faster than arrays.
+        self.state: Any = self.philox.state | {"buffer": (0, 0, 0, 0)}
 
 
 _own = _OwnGenerator()
