@@ -11,7 +11,12 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str, *, append: bool = False) -> None:
-    """Write `text` under a temporary name beside `path`, then move it there.
+    """Write `text` as UTF-8; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"), append=append)
+
+
+def write_bytes(path: Path, data: bytes, *, append: bool = False) -> None:
+    """Write `data` under a temporary name beside `path`, then move it there.
 
     With `append` the old content comes first. Something that is no regular file (a device, a pipe) cannot be
     replaced, and is written to as it is.
@@ -23,8 +28,8 @@ def write_text(path: Path, text: str, *, append: bool = False) -> None:
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
-        with target.open("a" if append else "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        with target.open("ab" if append else "wb") as stream:
+            stream.write(data)
         return
     handle, name = _temporary(target)
     try:
@@ -32,7 +37,7 @@ def write_text(path: Path, text: str, *, append: bool = False) -> None:
             if append and target.exists():
                 with target.open("rb") as old:
                     shutil.copyfileobj(old, stream)
-            stream.write(text.encode("utf-8", "surrogateescape"))
+            stream.write(data)
         _keep_mode(target, name)
         os.replace(name, target)
     except BaseException:

@@ -18,6 +18,7 @@ COMMANDS = {
     "demo": "Show the whole job on a generated collection; needs no file.",
     "eval": "Measure runs against judgements.",
     "compare": "Compare runs with a baseline: intervals, p-values, a verdict, a gate.",
+    "explain": "Why a model ranks so: features, pairs of documents, changes of models.",
     "power": "How many queries an effect needs, and what effect your queries can see.",
     "doctor": "Show versions, backends and devices, and test known answers.",
 }

@@ -47,7 +47,7 @@ def json_frame(
     """Return what JSON says about a command: version, arguments, options, files with hashes, warnings."""
     from ranklens.arrays import current_backend
 
-    files = set(opt.DELIVERING) | {"backend", "qrels", "runs", "segments", "write"}
+    files = set(opt.DELIVERING) | {"backend", "qrels", "runs", "segments", "write", "plot"}
     return {
         "ranklens": __version__,
         "command": command,

@@ -101,6 +101,7 @@ def _axes(n_rows: int, axes: Any) -> Any:
 def _finished(axes: Any, heights: range, labels: Sequence[str], label: str) -> Any:
     # A dollar sign would start a formula.
     axes.set_yticks(list(heights), [name.replace("$", r"\$") for name in labels])
+    axes.use_sticky_edges = False
     axes.margins(x=0.15)
     low, high = axes.get_xlim()
     if low <= 0.0 <= high:

@@ -1,0 +1,125 @@
+"""``ranklens explain``: why a model ranks so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ranklens.cli import options as opt
+
+if TYPE_CHECKING:
+    from ranklens.cli.document import Document
+    from ranklens.cli.group import Session
+
+EPILOG = """\b
+Examples:
+  ranklens explain model.txt test.letor -m nDCG@10 --groups auto
+  ranklens explain model.txt test.letor --query 18219 --pair GX004 GX010 --plot why.svg
+  ranklens explain old.txt test.csv --compare-with new.txt --columns query=qid,document=sku,grade=rel
+"""
+
+METHODS = ("auto", "exact", "tree", "antithetic", "orders", "regression")
+
+
+def _data_options(function: Any) -> Any:
+    for add in reversed(
+        (
+            click.option(
+                "--allow-pickle",
+                is_flag=True,
+                help="Load a pickled model, which runs whatever code is in it: only files that you trust.",
+            ),
+            click.option(
+                "--names", metavar="FILE|NAME,...", help="The features, where the files do not name them."
+            ),
+            click.option("--query-sizes", metavar="FILE", help="Documents of each query, a number a line."),
+            click.option(
+                "--first",
+                type=click.IntRange(0, 1),
+                help="Number of the first feature in DATA. Default: found.",
+            ),
+            click.option(
+                "--missing",
+                type=click.Choice(["zero", "nan"]),
+                default="zero",
+                show_default=True,
+                help="What a feature that a line of DATA leaves out is.",
+            ),
+            click.option(
+                "--columns", type=opt.Columns(), help="Columns of a table: query=,document=,grade=."
+            ),
+        )
+    ):
+        function = add(function)
+    return function
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model")
+@click.argument("data")
+@click.option("-m", "--measure", default="nDCG@10", show_default=True, help="What the features shall move.")
+@click.option("--query", metavar="ID", help="The query of --pair, or the only one to look at.")
+@click.option("--pair", nargs=2, metavar="A B", help="Why is document B scored above (or below) document A?")
+@click.option("--compare-with", metavar="MODEL", help="Why does the measure differ with this model?")
+@click.option(
+    "--groups",
+    metavar="auto|A+B,...",
+    help="Features that change together: correlated ones (auto), or these.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.8,
+    show_default=True,
+    help="Least |Spearman's rho| for --groups auto.",
+)
+@click.option("--n-repeats", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True)
+@click.option("--max-rows", type=click.IntRange(min=2), default=4096, show_default=True, help="For a pair.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Rows shown; 0: all.")
+@click.option("--plot", metavar="FILE", help="Draw it: .png or .svg.")
+@_data_options
+@opt.delivering(("table", "json", "csv", "markdown", "latex"))
+@opt.common
+@click.pass_obj
+def command(session: Session, /, **options: Any) -> None:
+    """Explain the rankings that MODEL makes of DATA.
+
+    By default: how much the measure drops when a feature is shuffled within the queries. With --pair: how
+    much each feature moved the score from one document to another. With --compare-with: which queries, swaps
+    of documents and features make the difference between two models.
+
+    MODEL is a file of LightGBM, XGBoost, CatBoost, RankLib or ONNX. DATA is a LETOR (SVMlight) file, or a
+    table (CSV, TSV, Parquet) with a column for each feature.
+    """
+    from ranklens.cli import explained
+    from ranklens.cli.explain_data import Task
+    from ranklens.cli.measured import json_frame
+    from ranklens.cli.pictures import check_picture, draw
+
+    delivery = opt.delivery(options)
+    if options["pair"] and options["compare_with"]:
+        raise click.UsageError("--pair and --compare-with are two questions; ask one at a time")
+    if options["plot"] is not None:
+        check_picture(options["plot"])
+    opt.choose_backend(options["backend"])
+    task = Task.of(options)
+    found: Any
+    document: Document
+    if options["pair"]:
+        found = explained.pair(task, options)
+        document = explained.pair_document(found, options)
+    elif options["compare_with"]:
+        found = explained.change(task, options)
+        document = explained.change_document(found, options)
+    else:
+        found = explained.importances(task, session, options)
+        document = explained.importance_document(found, options)
+    if options["plot"] is not None:
+        draw(found, options["plot"], options["top"])
+    frame: dict[str, Any] = {}
+    if delivery.format == "json":
+        frame = {**json_frame(session, "explain", None, options), "inputs": task.inputs()}
+    delivery.send(document, frame)
