@@ -199,7 +199,7 @@ def test_a_value_that_is_not_finite_names_its_query_and_run():
         ({"min_queries": -1}, "min_queries must be a whole number of at least 0"),
         ({"method": "bayes"}, "method must be one of monte-carlo, exact, auto, got 'bayes'"),
         ({"alternative": "both"}, "alternative must be one of two-sided, greater, less, got 'both'"),
-        ({"interval": "bca"}, "interval must be one of percentile, got 'bca'"),
+        ({"interval": "wald"}, "interval must be one of percentile, expanded, bca, studentized, got 'wald'"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from ranklens.arrays import Backend
 from ranklens.stats.exact_interval import exact_interval
 
-LEVELS = [Fraction(1, 40), Fraction(39, 40)]
+
+def ends(integers: list[int], tail: Fraction) -> list[float]:
+    """Return each end from its own side, so that they mirror even where a level falls on a step."""
+    (low,) = bootstrap_quantiles(integers, [tail])
+    (high,) = bootstrap_quantiles([-value for value in integers], [tail])
+    return [float(low), -float(high)]
 
 
 def resampled_interval(deltas: np.ndarray, n_resamples: int) -> np.ndarray:
@@ -35,7 +40,7 @@ def off(deltas: np.ndarray, low: float, high: float) -> float:
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 20, 45])
 def test_whole_numbers_agree_with_the_exact_law(n: int) -> None:
     integers = np.random.default_rng(n).integers(-4, 6, n).tolist()
-    expected = [float(end) for end in bootstrap_quantiles(integers, LEVELS)]
+    expected = ends(integers, Fraction(1, 40))
     assert exact_interval(integers) == pytest.approx(expected, abs=1e-13)
     tenths = [value / 10 for value in integers]
     assert exact_interval(tenths) == pytest.approx([end / 10 for end in expected], abs=1e-14)
@@ -46,8 +51,7 @@ def test_whole_numbers_agree_with_the_exact_law(n: int) -> None:
 )
 @settings(deadline=None)
 def test_any_small_sample_and_level_agree_with_the_exact_law(integers: list[int], alpha: str) -> None:
-    half = Fraction(alpha) / 2
-    expected = [float(end) for end in bootstrap_quantiles(integers, [half, 1 - half])]
+    expected = ends(integers, Fraction(alpha) / 2)
     assert exact_interval(integers, float(Fraction(alpha))) == pytest.approx(expected, abs=1e-12)
 
 
@@ -88,7 +92,7 @@ def test_real_precision_differences_have_the_exact_interval(data_dir: Path) -> N
     first, second = list(stored["runs"].values())[3:5]
     pairs = zip(first["per_query"].values(), second["per_query"].values(), strict=True)
     tenths = [round(10 * (b[column] - a[column])) for a, b in pairs]
-    expected = [float(end) / 10 for end in bootstrap_quantiles(tenths, LEVELS)]
+    expected = [end / 10 for end in ends(tenths, Fraction(1, 40))]
     assert exact_interval([value / 10 for value in tenths]) == pytest.approx(expected, abs=1e-14)
 
 

@@ -13,7 +13,8 @@ from ranklens.core.presentation import Presentable, fixed, p_text
 class BootstrapInterval(Presentable):
     """A bootstrap interval of the mean difference B - A.
 
-    `alpha` is one minus the confidence; `seed` reproduces the resamples.
+    `alpha` is one minus the confidence; `seed` reproduces the resamples. `interval` is its kind, and
+    `n_units` the number of clusters (or of queries of positive weight) where the sample has such a design.
 
     Examples
     --------
@@ -29,6 +30,8 @@ class BootstrapInterval(Presentable):
     n_queries: int
     n_resamples: int
     seed: int
+    interval: str = "percentile"
+    n_units: int | None = None
 
     @property
     def excludes_zero(self) -> bool:
@@ -73,6 +76,21 @@ class ComparisonResult(Presentable):
         Absolute error bound of an exact p-value; the standard error of a Monte-Carlo one.
     log10_p : float or None
         The logarithm of the p-value, which goes on where the p-value itself underflows.
+    se : float or None
+        The standard error of the mean difference: the differences' standard deviation over √n, or what a
+        ratio of totals has with weights or clusters.
+    n_units : int or None
+        The units that are flipped and resampled, where they are not the paired queries: clusters, or queries
+        of positive weight.
+    weighted, clustered : bool
+        Whether queries weigh differently, and whether they are drawn in clusters.
+    margin : float or None
+        The p-value is that of delta > -margin ("greater": B is not worse by the margin), of delta < margin
+        ("less") or of both ("two-sided": equivalence).
+    p_t, p_wilcoxon : float or None
+        The paired t-test's and Wilcoxon's signed-rank p-values, where asked for; never corrected.
+    simultaneous_low, simultaneous_high : float or None
+        The ends of the interval that holds together with all others of its family.
 
     Examples
     --------
@@ -113,10 +131,22 @@ class ComparisonResult(Presentable):
     interval: str = "percentile"
     correction: str | None = None
     family: str | None = None
+    se: float | None = None
+    n_units: int | None = None
+    weighted: bool = False
+    clustered: bool = False
+    margin: float | None = None
+    p_t: float | None = None
+    p_wilcoxon: float | None = None
+    simultaneous_low: float | None = None
+    simultaneous_high: float | None = None
 
     @property
     def significant(self) -> bool:
-        """Whether the q-value (the p-value where there is none) lies strictly below `alpha`."""
+        """Whether the q-value (the p-value where there is none) lies strictly below `alpha`.
+
+        With a margin this says that B is not worse by it, or that the two are equivalent.
+        """
         p = self.p_value if self.q_value is None else self.q_value
         return p is not None and p < self.alpha
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ranklens.arrays import Seed
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult
 from ranklens.stats.options import Options
-from ranklens.stats.pair import Pair, statistics_of
+from ranklens.stats.pair import Pair, n_units, statistics_of, units_of
 from ranklens.stats.paired import warn_if_few
 from ranklens.stats.power import MIN_QUERIES
 
@@ -24,6 +27,10 @@ def compare(
     method: str = "monte-carlo",
     alternative: str = "two-sided",
     interval: str = "percentile",
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
+    beside: Sequence[str] | str = (),
     run_a: str = "A",
     run_b: str = "B",
 ) -> ComparisonResult:
@@ -51,8 +58,23 @@ def compare(
         "auto" does so where it costs no more than sampling.
     alternative : {"two-sided", "greater", "less"}
         "greater" tests for B above A, with an interval that is open upwards.
-    interval : {"percentile"}
-        The kind of bootstrap interval.
+    interval : {"percentile", "expanded", "bca", "studentized"}
+        The kind of bootstrap interval, see `paired_bootstrap`. "studentized" is always resampled.
+    weights : mapping from query id to float, or array of shape (n_queries,), optional
+        What each query counts for, say its traffic: not negative, one for every paired query (an array in the
+        order of their sorted ids). All means become Σ weight · value / Σ weight, the signs of weight · delta
+        are flipped, and resamples divide by the weight they drew. Queries of weight 0 take no part.
+    clusters : mapping from query id to a name, or array of shape (n_queries,), optional
+        Queries of one name (a session, the intents of one query) are flipped and resampled together. The mean
+        stays that over queries; n_units reports the clusters, and `min_queries` speaks of them.
+    margin : float, optional
+        In the measure's unit, positive. With ``alternative="greater"`` the p-value is that of B being worse
+        by the margin or more (small: B is not inferior); with ``"less"`` of B being better by the margin or
+        more; with ``"two-sided"`` the larger of both (small: the two are equivalent). The interval stays that
+        of the difference.
+    beside : {"t", "wilcoxon"} or a sequence of them, optional
+        Classical tests of the same hypothesis to report beside: ``p_t`` (with weights or clusters of the
+        linearised ratio) and ``p_wilcoxon`` (None with weights or clusters, which ranks do not know).
     run_a, run_b : str
         The runs' names, for the result.
 
@@ -66,7 +88,7 @@ def compare(
         For results of different measures, a value that is not finite (the message names the query), or an
         argument out of its range.
     InsufficientSampleError
-        For fewer than two queries in common.
+        For fewer than two queries in common, or two clusters of them.
     TypeError
         For something other than two `MetricResult`.
 
@@ -94,9 +116,14 @@ over 20 queries)
         method=method,
         alternative=alternative,
         interval=interval,
+        weights=weights,
+        clusters=clusters,
+        margin=margin,
+        beside=beside,
     )
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise InsufficientSampleError(0, 1, unit="queries in common")
-    warn_if_few(len(pair.queries), options.min_queries)
+    units = units_of(pair, options)
+    warn_if_few(n_units(pair, units), options.min_queries, "paired queries" if units is None else units.noun)
     return statistics_of(pair, options)

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
+from ranklens.stats.design import SIMPLE, Design
 from ranklens.stats.power import check_alpha
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("monte-carlo", "exact")
 COMPARISON_METHODS = (*METHODS, "auto")
-INTERVALS = ("percentile",)
+INTERVALS = ("percentile", "expanded", "bca", "studentized")
+BESIDE = ("t", "wilcoxon")
+"""The classical tests that can be shown beside the sign-flip test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Options:
     method: str
     alternative: str
     interval: str
+    design: Design = SIMPLE
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def checked(
@@ -41,6 +46,10 @@ class Options:
         method: str,
         alternative: str,
         interval: str,
+        weights: Any = None,
+        clusters: Any = None,
+        margin: float | None = None,
+        beside: Sequence[str] | str = (),
     ) -> Options:
         """Check every option; raise a ValueError that names the first that is wrong."""
         check_count("n_resamples", n_resamples)
@@ -49,7 +58,10 @@ class Options:
         check_count("min_queries", min_queries, minimum=0)
         check_choice("method", method, COMPARISON_METHODS)
         check_choice("alternative", alternative, ALTERNATIVES)
-        check_choice("interval", interval, INTERVALS)
+        check_interval(interval, method)
+        names = (beside,) if isinstance(beside, str) else tuple(beside)
+        for name in names:
+            check_choice("beside", name, BESIDE)
         return cls(
             n_resamples,
             n_permutations,
@@ -59,6 +71,29 @@ class Options:
             method,
             alternative,
             interval,
+            Design.checked(weights, clusters, margin),
+            names,
+        )
+
+
+def tail_of(alpha: float, alternative: str) -> float:
+    """Return the probability beyond each end of an interval: half of `alpha` where there are two.
+
+    Examples
+    --------
+    >>> tail_of(0.05, "two-sided"), tail_of(0.05, "less")
+    (0.025, 0.05)
+    """
+    return alpha / 2 if alternative == "two-sided" else alpha
+
+
+def check_interval(interval: Any, method: str) -> None:
+    """Raise a ValueError for an unknown kind of interval, and for one that only resamples can give."""
+    check_choice("interval", interval, INTERVALS)
+    if interval == "studentized" and method == "exact":
+        raise ValueError(
+            'interval="studentized" needs resamples and has no exact form; use method="auto" (exact p-value, '
+            'resampled interval) in a comparison, method="monte-carlo", or interval="bca"'
         )
 
 

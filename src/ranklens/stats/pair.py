@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from ranklens.arrays import current_backend
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.per_query import MetricResult, QueryId
-from ranklens.stats.bootstrap import paired_bootstrap
+from ranklens.stats.beside import beside_p_values
+from ranklens.stats.bootstrap import interval_of
 from ranklens.stats.exact import exact_is_cheap
-from ranklens.stats.moments import effect_size, mean, outcomes
+from ranklens.stats.moments import outcomes
 from ranklens.stats.options import Options
 from ranklens.stats.paired import differences, paired_values
-from ranklens.stats.permutation import sign_flip_test
+from ranklens.stats.permutation import flip_test
+from ranklens.stats.ratio import effect_of, mean_of, standard_error
+from ranklens.stats.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +88,20 @@ class Pair:
 
 def compare_pair(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
     """Describe a pair and test it; the test is left out where there are fewer queries than wanted."""
-    if len(pair.queries) < max(options.min_queries, 2):
+    units = units_of(pair, options)
+    if n_units(pair, units) < max(options.min_queries, 2):
         return ComparisonResult(**describe(pair, options, segment))
     return statistics_of(pair, options, segment)
+
+
+def units_of(pair: Pair, options: Options) -> Units | None:
+    """Return what is flipped and resampled together; None where that is the queries, all of one weight."""
+    return options.design.units(pair.queries)
+
+
+def n_units(pair: Pair, units: Units | None) -> int:
+    """Return the number of independent units of a pair."""
+    return len(pair.queries) if units is None else units.n
 
 
 def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
@@ -95,12 +109,28 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
     backend = current_backend()
     with backend.precise():
         deltas = backend.asarray(pair.deltas)
+    units = units_of(pair, options)
     method = options.method
     if method == "auto":
-        method = "exact" if exact_is_cheap(pair.deltas) else "monte-carlo"
-    shared: dict[str, Any] = {"seed": options.seed, "alternative": options.alternative, "method": method}
-    flips = sign_flip_test(deltas, n_permutations=options.n_permutations, **shared)
-    interval = paired_bootstrap(deltas, n_resamples=options.n_resamples, alpha=options.alpha, **shared)
+        flipped = pair.deltas if units is None else units.totals(pair.deltas)
+        method = "exact" if exact_is_cheap(flipped) else "monte-carlo"
+    shared: dict[str, Any] = {
+        "queries": pair.queries,
+        "seed": options.seed,
+        "alternative": options.alternative,
+        "method": method,
+    }
+    flips = flip_test(deltas, options.design, n_permutations=options.n_permutations, **shared)
+    if options.interval == "studentized":
+        shared["method"] = "monte-carlo"
+    interval = interval_of(
+        deltas,
+        options.design,
+        n_resamples=options.n_resamples,
+        alpha=options.alpha,
+        interval=options.interval,
+        **shared,
+    )
     statistics = {
         "delta": interval.delta,
         "ci_low": interval.low,
@@ -111,7 +141,9 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         "log10_p": flips.log10_p,
         "method": flips.method,
         "n_permutations": flips.n_permutations,
-        "effect": effect_size(pair.deltas, size=pair.size),
+        "effect": effect_of(pair.deltas, units, size=pair.size),
+        "se": standard_error(pair.deltas, units, size=pair.size),
+        **beside_p_values(options.beside, pair.deltas, units, options, size=pair.size),
     }
     return ComparisonResult(**(describe(pair, options, segment) | statistics))
 
@@ -119,12 +151,13 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
 def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:
     """Return the fields of a row without a test."""
     counts = outcomes(pair.deltas, size=pair.size)
-    paired = len(pair.queries) > 0
+    units = units_of(pair, options)
+    measured = n_units(pair, units) > 0
     return {
         "metric": pair.metric,
-        "mean_a": mean(pair.a) if paired else None,
-        "mean_b": mean(pair.b) if paired else None,
-        "delta": mean(pair.deltas) if paired else None,
+        "mean_a": mean_of(pair.a, units) if measured else None,
+        "mean_b": mean_of(pair.b, units) if measured else None,
+        "delta": mean_of(pair.deltas, units) if measured else None,
         "ci_low": None,
         "ci_high": None,
         "alpha": options.alpha,
@@ -144,6 +177,10 @@ def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[s
         "alternative": options.alternative,
         "method": options.method,
         "interval": options.interval,
+        "n_units": None if units is None else units.n,
+        "weighted": units is not None and units.is_weighted,
+        "clustered": units is not None and units.clustered,
+        "margin": options.design.margin,
     }
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ranklens.arrays import Seed, resolve_backend, seed_of, steady, to_host
+from ranklens.arrays import Backend, Seed, resolve_backend, seed_of, steady, to_host
+from ranklens.core.per_query import QueryId
 from ranklens.kernels.flip_counts import flip_counts
+from ranklens.stats.design import Design, check_units
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
 from ranklens.stats.sample import as_sample, eps_of, finite_part, require_finite
@@ -45,6 +48,9 @@ def permutation_test(
     seed: Seed = 0,
     alternative: str = "two-sided",
     method: str = "monte-carlo",
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
 ) -> float:
     """Test whether paired differences are symmetric around zero, by flipping their signs at random.
 
@@ -64,6 +70,13 @@ def permutation_test(
         Whether B is different from, above or below A.
     method : {"monte-carlo", "exact"}
         ``"exact"`` counts all 2^n flips instead of drawing some.
+    weights : sequence or array, shape (n,), optional
+        What each query counts for: w·d is flipped.
+    clusters : sequence or array, shape (n,), optional
+        The cluster of each query; the queries of one are flipped together.
+    margin : float, optional
+        Test whether the mean difference lies above -margin (``"greater"``: non-inferiority), below margin
+        (``"less"``), or between the two (``"two-sided"``: equivalence, the larger of the two p-values).
 
     Returns
     -------
@@ -73,7 +86,7 @@ def permutation_test(
     Raises
     ------
     InsufficientSampleError
-        For fewer than 2 differences.
+        For fewer than 2 differences, or units of positive weight.
     ValueError
         For differences that are not finite or not one-dimensional, and for other options.
 
@@ -87,9 +100,18 @@ def permutation_test(
     0.0078125
     >>> permutation_test([0.1, 0.2, 0.3, -0.2, 0.1, 0.3, -0.1, 0.2], n_permutations=999)
     0.173
+    >>> permutation_test([0.1, 0.2, 0.3, 0.1], method="exact", clusters=["s1", "s1", "s2", "s3"])
+    0.25
     """
     return sign_flip_test(
-        deltas, n_permutations=n_permutations, seed=seed, alternative=alternative, method=method
+        deltas,
+        n_permutations=n_permutations,
+        seed=seed,
+        alternative=alternative,
+        method=method,
+        weights=weights,
+        clusters=clusters,
+        margin=margin,
     ).p_value
 
 
@@ -100,6 +122,9 @@ def sign_flip_test(
     seed: Seed = 0,
     alternative: str = "two-sided",
     method: str = "monte-carlo",
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
 ) -> SignFlip:
     """Do `permutation_test`, and tell how the p-value was made; takes the same arguments.
 
@@ -108,42 +133,97 @@ def sign_flip_test(
     >>> sign_flip_test([1.0, 2.0, 4.0], n_permutations=99).method
     'monte-carlo'
     """
+    return flip_test(
+        deltas,
+        Design.checked(weights, clusters, margin),
+        n_permutations=n_permutations,
+        seed=seed,
+        alternative=alternative,
+        method=method,
+    )
+
+
+def flip_test(
+    deltas: Any,
+    design: Design,
+    *,
+    queries: Sequence[QueryId] | None = None,
+    n_permutations: int,
+    seed: Seed,
+    alternative: str,
+    method: str,
+) -> SignFlip:
+    """Make the test of a design; of several hypotheses the largest p-value counts.
+
+    `queries` are those that mappings of the design speak of.
+    """
     check_choice("method", method, METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_count("n_permutations", n_permutations)
     number = seed_of(seed)
-    if method == "exact":
-        return _exact(deltas, alternative, number)
-    extreme = _count(deltas, number, n_permutations, alternative)
-    p = (extreme + 1) / (n_permutations + 1)
-    error = math.sqrt(p * (1.0 - p) / n_permutations)
-    return SignFlip(p, error, math.log10(p), method, n_permutations, number)
-
-
-def _count(deltas: Any, seed: int, n_permutations: int, alternative: str) -> int:
     backend = resolve_backend(deltas)
     with backend.precise():
-        sample = as_sample(deltas, backend, minimum=_MINIMUM)
-        finite, n_bad = (sample, 0) if backend.name == "numpy" else finite_part(steady(sample, backend))
-        count = flip_counts(
-            comparable_sample(finite, backend, eps_of(deltas, backend)),
-            seed=seed,
-            resamples=range(n_permutations),
-            alternative=alternative,
+        sample = as_sample(deltas, backend, minimum=_MINIMUM, query_ids=queries)
+        tested = [
+            (_shifted(sample, design, shift, queries, backend), side)
+            for shift, side in design.hypotheses(alternative)
+        ]
+        if method == "exact":
+            narrow = deltas if design.is_simple and design.margin is None else None
+            found = [_exact(values if narrow is None else narrow, side, number) for values, side in tested]
+        else:
+            found = _sampled(deltas, sample, tested, number, n_permutations, backend)
+    return max(found, key=lambda test: (test.p_value, test.log10_p))
+
+
+def _shifted(
+    sample: Any, design: Design, shift: float, queries: Sequence[QueryId] | None, backend: Backend
+) -> Any:
+    """Return what is flipped: the differences plus `shift`, or their totals in the units."""
+    shifted = sample + shift if shift else sample
+    if design.is_simple:
+        return shifted
+    n = int(sample.shape[0])
+    units = design.units(n if queries is None else queries)
+    check_units(units, n, _MINIMUM)
+    return shifted if units is None else units.totals_on(shifted, backend)
+
+
+def _sampled(
+    deltas: Any,
+    sample: Any,
+    tested: Sequence[tuple[Any, str]],
+    seed: int,
+    n_permutations: int,
+    backend: Backend,
+) -> list[SignFlip]:
+    counts, flags = [], []
+    for values, side in tested:
+        finite, n_bad = (values, 0) if backend.name == "numpy" else finite_part(steady(values, backend))
+        flags.append(n_bad)
+        counts.append(
+            flip_counts(
+                comparable_sample(finite, backend, eps_of(deltas, backend)),
+                seed=seed,
+                resamples=range(n_permutations),
+                alternative=side,
+            )
         )
-        if backend.name == "numpy":
-            return int(count)
-        extreme, n_not_finite = to_host(count, n_bad)
+    if backend.name != "numpy":
+        *counts, n_not_finite = to_host(*counts, flags[0])
         if n_not_finite:
             require_finite(to_host(sample)[0])
-    return int(extreme)
+    return [_estimated(int(count), n_permutations, seed) for count in counts]
+
+
+def _estimated(extreme: int, n_permutations: int, seed: int) -> SignFlip:
+    p = (extreme + 1) / (n_permutations + 1)
+    error = math.sqrt(p * (1.0 - p) / n_permutations)
+    return SignFlip(p, error, math.log10(p), "monte-carlo", n_permutations, seed)
 
 
 def _exact(deltas: Any, alternative: str, seed: int) -> SignFlip:
     from ranklens.stats.exact import exact_p_value
 
-    backend = resolve_backend(deltas)
-    with backend.precise():
-        as_sample(deltas, backend, minimum=_MINIMUM)
     found = exact_p_value(deltas, alternative)
     return SignFlip(found.p_value, found.p_error, found.log10_p, found.step, 0, seed)

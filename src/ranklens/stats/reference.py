@@ -29,6 +29,12 @@ class Reference:
             return NormalDist().inv_cdf(p)
         return float(_scipy_special().stdtrit(self.df, p))
 
+    def above(self, z: float) -> float:
+        """Return the probability of a value of at least `z`."""
+        if math.isinf(self.df):
+            return 0.5 * math.erfc(z / math.sqrt(2.0))
+        return float(_scipy_special().stdtr(self.df, -z))
+
     def two_sided(self, z: float) -> float:
         """Return the probability of a value at least as far from 0 as `z`."""
         if math.isinf(self.df):
@@ -41,6 +47,6 @@ def _scipy_special() -> Any:
         from scipy import special
     except ImportError as error:
         raise MissingDependencyError(
-            "scipy", 'Student\'s t distribution (reference="t")', "pip install 'ranklens[stats]'"
+            "scipy", "Student's t distribution", "pip install 'ranklens[stats]'"
         ) from error
     return special

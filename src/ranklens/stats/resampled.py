@@ -1,0 +1,108 @@
+"""Intervals from the resampled ratios of totals to sizes, on the host."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.stats.interval_levels import Tails, bca_tails, bias_of, expanded_tail, jackknife_acceleration
+from ranklens.stats.moments import ROUNDING
+
+Floats = NDArray[np.float64]
+
+_NO_SPREAD = 1e-12
+"""Squares whose sum is this share of what cancels in it are rounding alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """A sample of units, and sums over resamples of it.
+
+    Attributes
+    ----------
+    totals, sizes : numpy.ndarray of float64, shape (n,)
+        Of each unit.
+    sums : numpy.ndarray of float64, shape (2 or 5, n_resamples)
+        Of the rows of `ranklens.kernels.resample_moments`.
+    """
+
+    totals: Floats
+    sizes: Floats
+    sums: Floats
+
+    @property
+    def ratio(self) -> float:
+        """The estimate, by exactly rounded sums."""
+        return math.fsum(self.totals.tolist()) / math.fsum(self.sizes.tolist())
+
+    def interval(self, kind: str, tail: float) -> tuple[float, float]:
+        """Return both ends, `tail` beyond each of them."""
+        constant = common_ratio(self.totals, self.sizes)
+        if constant is not None:
+            return constant, constant
+        if kind == "studentized":
+            return self._studentized(tail)
+        ratios = self.sums[0] / self.sums[1]
+        low, high = _ends(np.sort(ratios), self._tails(kind, tail, ratios))
+        each = self.totals / self.sizes
+        return max(low, float(each.min())), min(high, float(each.max()))
+
+    def _tails(self, kind: str, tail: float, ratios: Floats) -> Tails:
+        if kind == "expanded":
+            tail = expanded_tail(tail, len(self.totals))
+        if kind != "bca":
+            return Tails(tail, tail)
+        band = ROUNDING * float(np.abs(self.totals).sum() / self.sizes.sum())
+        away = ratios - self.ratio
+        below = np.count_nonzero(away < -band) + 0.5 * np.count_nonzero(np.abs(away) <= band)
+        bias = bias_of(float(below) / len(ratios), len(ratios))
+        return bca_tails(tail, bias, jackknife_acceleration(self.totals, self.sizes))
+
+    def _studentized(self, tail: float) -> tuple[float, float]:
+        """Return r - t(1 - tail) se and r - t(tail) se, with quantiles of the resampled t = (r* - r) / se*.
+
+        A resample without any spread has an infinite t, or 0 where it is where the sample is.
+        """
+        n = len(self.totals)
+        away, sizes, squares, products, size_squares = self.sums
+        shift = away / sizes
+        residual = squares - 2.0 * shift * products + shift * shift * size_squares
+        residual = np.where(residual <= _NO_SPREAD * squares, 0.0, residual)
+        error = np.sqrt(residual * (n / (n - 1))) / sizes
+        centred = self.totals - self.ratio * self.sizes
+        own = math.sqrt(math.fsum((centred * centred).tolist()) * n / (n - 1)) / math.fsum(
+            self.sizes.tolist()
+        )
+        shift = np.where(np.abs(shift) <= _NO_SPREAD * own, 0.0, shift)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(shift == 0.0, 0.0, shift / error)
+        low, high = _ends(np.sort(t), Tails(tail, tail))
+        return self.ratio - high * own, self.ratio - low * own
+
+
+def common_ratio(totals: Floats, sizes: Floats) -> float | None:
+    """Return the ratio that every unit has, up to rounding; None where they differ."""
+    ratios = totals / sizes
+    lowest, highest = float(ratios.min()), float(ratios.max())
+    if highest - lowest > ROUNDING * max(-lowest, highest):
+        return None
+    return lowest / 2 + highest / 2 + 0.0
+
+
+def _ends(ordered: Floats, tails: Tails) -> tuple[float, float]:
+    # Both ends are interpolated from outside, so that swapping the runs negates the interval.
+    return _from_below(ordered, tails.below), -_from_below(-ordered[::-1], tails.above)
+
+
+def _from_below(ordered: Floats, tail: float) -> float:
+    last = len(ordered) - 1
+    place = tail * last
+    near = math.floor(place)
+    share = place - near
+    first, second = float(ordered[near]), float(ordered[min(near + 1, last)])
+    if math.isinf(first) or math.isinf(second):
+        return first
+    return first + (second - first) * share
