@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 
 from ranklens.arrays import use_backend
 from ranklens.core import InsufficientSampleError, MetricResult, SmallSampleWarning
-from ranklens.stats import compare, paired_bootstrap, permutation_test
+from ranklens.stats import (
+    compare,
+    compare_many,
+    compare_segments,
+    paired_bootstrap,
+    permutation_test,
+)
 from ranklens.stats.design import Design
 from ranklens.stats.units import Units
 
@@ -283,3 +290,34 @@ def test_a_design_serves_any_subset_once_it_is_bound():
     units = bound.units(("q3", "q1"))
     assert units is not None
     assert units.sizes.tolist() == [3.0, 1.0]
+
+
+def test_many_comparisons_take_a_design_and_each_row_is_the_single_comparison():
+    a, b, weights, sessions = runs()
+    c = MetricResult("AP", {query: value + 0.01 for query, value in a.per_query.items()})
+    options = {"weights": weights, "clusters": sessions, "margin": 0.05, "beside": "t", "interval": "bca"}
+    table = compare_many({"a": a, "b": b, "c": c}, baseline="a", correction=None, **options)
+    for row, other in zip(table, (b, c), strict=True):
+        assert row == compare(a, other, method="auto", run_a="a", run_b=row.run_b, **options)
+
+
+@pytest.mark.parametrize("as_arrays", [False, True])
+def test_a_segment_takes_its_part_of_the_design(as_arrays):
+    a, b, weights, sessions = runs()
+    halves = {query: "old" if i < 15 else "new" for i, query in enumerate(a.per_query)}
+    given = {"weights": weights, "clusters": sessions}
+    if as_arrays:
+        given = {name: list(values.values()) for name, values in given.items()}
+    table = compare_segments(a, b, halves, min_queries=10, correction=None, **given)
+    for row in table:
+        inside = [query for query in halves if f"segment={halves[query]}" == row.segment]
+        parts = [MetricResult("AP", {query: run.per_query[query] for query in inside}) for run in (a, b)]
+        single = compare(*parts, weights=weights, clusters=sessions, seed=row.seed, min_queries=10)
+        assert dataclasses.replace(row, segment=None) == single
+
+
+def test_too_few_clusters_in_a_segment_are_not_tested():
+    a, b, _, _ = runs()
+    few = {query: i // 10 for i, query in enumerate(a.per_query)}
+    (row,) = compare_segments(a, b, dict.fromkeys(few, "all"), clusters=few, min_queries=5)
+    assert (row.p_value, row.n_queries, row.n_units) == (None, 40, 4)

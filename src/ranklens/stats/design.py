@@ -76,11 +76,11 @@ class Design:
 
     def bound(self, queries: Sequence[QueryId]) -> Design:
         """Return the design with arrays turned to mappings, so that it serves any subset of `queries`."""
-        return replace(
-            self,
-            weights=_by_query("weights", self.weights, queries),
-            clusters=_by_query("clusters", self.clusters, queries),
-        )
+        weights = _by_query("weights", self.weights, queries)
+        clusters = _by_query("clusters", self.clusters, queries)
+        if weights is self.weights and clusters is self.clusters:
+            return self
+        return replace(self, weights=weights, clusters=clusters)
 
     def units(self, queries: Sequence[QueryId] | int) -> Units | None:
         """Return the units of these queries (or of so many without names); None for a simple design.

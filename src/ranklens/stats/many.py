@@ -35,6 +35,10 @@ def compare_many(
     alpha: float = 0.05,
     seed: Seed = 0,
     min_queries: int = MIN_QUERIES,
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
+    beside: Sequence[str] | str = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> ComparisonTable:
     """Compare many runs, on every measure and in every segment.
@@ -56,13 +60,13 @@ def compare_many(
         As for `compare_segments`; their rows follow the overall ones.
     method : {"auto", "exact", "monte-carlo"}
         As for `compare`; the default here is exact wherever that costs no more than sampling.
-    correction : {"bh", None}
-        Benjamini-Hochberg within each family, or no q-values.
+    correction : {"bh", "by", "holm", None}
+        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`), or no q-values.
     family : {"measure", "segment field", "pair", "all"}
         What is corrected together: all rows of a measure; the rows of one measure and pair of runs; all rows
         of a pair of runs; everything. The segments of each field are families of their own, except in "all".
-    interval, alternative, n_resamples, n_permutations, alpha, min_queries
-        As for `compare`.
+    interval, alternative, n_resamples, n_permutations, alpha, min_queries, weights, clusters, margin, beside
+        As for `compare`. Weights and clusters given as arrays must fit every pair of runs; mappings do.
     seed : int, SeedSequence, Generator or None
         Shared by all overall rows; segments draw from their own, as in `compare_segments`.
     progress : callable, optional
@@ -102,6 +106,10 @@ def compare_many(
         method=method,
         alternative=alternative,
         interval=interval,
+        weights=weights,
+        clusters=clusters,
+        margin=margin,
+        beside=beside,
     )
     pieces = slices_of(segments) if segments is not None else ()
     pairs = list(_pairs(evaluations, baseline, _measures(evaluations, measures)))
@@ -112,12 +120,13 @@ def compare_many(
 def _rows(
     pairs: Sequence[tuple[str, str, MetricResult, MetricResult]],
     pieces: tuple[Slice, ...],
-    options: Options,
+    asked: Options,
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[Row]:
     warned: set[tuple[str, ...]] = set()
     for done, (run_a, run_b, a, b) in enumerate(pairs, 1):
         pair = Pair.of(a, b, run_a, run_b)
+        options = asked.bound(pair.queries)
         yield Row(compare_pair(pair, options), None)
         if pieces and pair.queries not in warned:
             warned.add(pair.queries)

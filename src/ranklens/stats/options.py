@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
+from ranklens.core.per_query import QueryId
 from ranklens.stats.design import SIMPLE, Design
 from ranklens.stats.power import check_alpha
 
@@ -74,6 +75,11 @@ class Options:
             Design.checked(weights, clusters, margin),
             names,
         )
+
+    def bound(self, queries: Sequence[QueryId]) -> Options:
+        """Return the options with a design that serves any subset of `queries`."""
+        design = self.design.bound(queries)
+        return self if design is self.design else replace(self, design=design)
 
 
 def tail_of(alpha: float, alternative: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ranklens.arrays import Seed
@@ -30,6 +30,10 @@ def compare_segments(
     method: str = "monte-carlo",
     alternative: str = "two-sided",
     interval: str = "percentile",
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
+    beside: Sequence[str] | str = (),
     correction: str | None = "bh",
     family: str = "segment field",
     run_a: str = "A",
@@ -51,10 +55,13 @@ def compare_segments(
         Queries without a value are in no segment, and a `DataWarning` counts them.
     n_resamples, n_permutations, alpha, min_queries, method, alternative, interval
         As for `compare`.
+    weights, clusters, margin, beside
+        As for `compare`; arrays are in the order of all paired queries. A cluster that several segments share
+        is in each of them with its queries there.
     seed : int, SeedSequence, Generator or None
         What the segments' seeds are made of.
-    correction : {"bh", None}
-        Benjamini-Hochberg within each family, or no q-values.
+    correction : {"bh", "by", "holm", None}
+        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`), or no q-values.
     family : {"segment field", "all"}
         Whether the segments of each field are a family, or all of them one. ("measure" and "pair", the other
         families of `compare_many`, are the same as "segment field" here.)
@@ -93,12 +100,17 @@ def compare_segments(
         method=method,
         alternative=alternative,
         interval=interval,
+        weights=weights,
+        clusters=clusters,
+        margin=margin,
+        beside=beside,
     )
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise InsufficientSampleError(0, 1, unit="queries in common")
     pieces = slices_of(segments)
     warn_of_unsegmented(pieces, pair.queries)
+    options = options.bound(pair.queries)
     return corrected_table(list(segment_rows(pair, pieces, options)), correction, family)
 
 
