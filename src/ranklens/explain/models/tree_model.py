@@ -50,6 +50,7 @@ class TreeModel(Model):
         try:
             ensemble = self.read_trees()
             self._check(ensemble)
+            ensemble.paths  # noqa: B018
         except UnsupportedTreesError as error:
             return None, error.why
         return ensemble, None

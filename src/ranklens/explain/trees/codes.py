@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
+from ranklens.explain.trees.unsupported import UnsupportedTreesError
 from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
 
 WORD_BITS = 64
@@ -148,6 +149,17 @@ def coding_of(nodes: Nodes, *, single: bool) -> Coding:
         at = order[starts[place] : starts[place + 1]]
         categories = np.asarray(sorted(listed.get(column, ())), dtype=np.float64)
         thresholds = np.unique(nodes.threshold[at]) if column not in listed else np.empty(0)
-        zero = bool(np.any(nodes.zero_left[at] != ZERO_IS_ORDINARY))
+        zero = _zeros_are_missing(nodes.zero_left[at], nodes.threshold[at])
         features.append(FeatureCodes(column, thresholds, zero, categories))
     return Coding(tuple(features), single)
+
+
+def _zeros_are_missing(zero_left: NDArray[np.int64], threshold: NDArray[np.float64]) -> bool:
+    ordinary = zero_left == ZERO_IS_ORDINARY
+    if ordinary.all():
+        return False
+    if ((threshold[ordinary] >= -ZERO_WIDTH) & (threshold[ordinary] < ZERO_WIDTH)).any():
+        raise UnsupportedTreesError(
+            "a feature's zeros are missing values in one split and compared in another"
+        )
+    return True

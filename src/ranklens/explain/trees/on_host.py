@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ranklens.explain.trees.codes import WORD_BITS, Coding
 from ranklens.explain.trees.layout import Block
 from ranklens.explain.trees.weights import payoffs
+from ranklens.kernels.tree_paths import COUNT_BITS
 
 PAIRS_AT_ONCE = 128
 Array = NDArray[Any]
@@ -48,7 +49,7 @@ class HostBlock:
 def host_block(block: Block, coding: Coding) -> HostBlock:
     """Prepare a block."""
     width = len(block.slots)
-    shift = 5 if width < 2**5 else 10
+    shift = 5 if width < 2**5 else COUNT_BITS
     empty = block.low > block.high
     # No code but the last fits a span of none that begins there, and the last one is never used for it.
     low = np.where(empty, np.iinfo(coding.dtype).max, block.low)

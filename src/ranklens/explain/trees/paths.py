@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from ranklens.explain.trees.codes import NAN_CODE, WORD_BITS, Coding
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
+from ranklens.explain.trees.unsupported import UnsupportedTreesError
+from ranklens.kernels.tree_paths import COUNT_BITS
 
+LONGEST_PATH = 2**COUNT_BITS - 1
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
@@ -166,6 +169,8 @@ def _with_values(walk: Paths, value: NDArray[np.float64]) -> Paths:
 
 def _trimmed(walk: Paths) -> Paths:
     width = max(1, int(walk.length.max(initial=0)))
+    if width > LONGEST_PATH:
+        raise UnsupportedTreesError(f"a path asks {width} features, more than {LONGEST_PATH}")
     return Paths(
         walk.feature[:, :width],
         walk.low[:, :width],

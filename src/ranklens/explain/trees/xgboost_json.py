@@ -69,11 +69,12 @@ def parse_xgboost_dump(
     order; by default the names that occur in it, sorted.
     """
     try:
-        roots = json.loads(text)
-        nodes = [_flattened(root) for root in roots]
+        nodes = [_flattened(root) for root in json.loads(text)]
         found = {node["split"] for tree in nodes for node in tree if "split" in node}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError("this is no dump of XGBoost's trees in JSON", file=source) from error
+    if not nodes:
+        raise DataError("this is no dump of XGBoost's trees in JSON: there is no tree", file=source)
     columns = tuple(names) if names is not None else _in_order(found)
     unknown = sorted(found - set(columns))
     if unknown:

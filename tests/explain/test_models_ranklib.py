@@ -1,0 +1,112 @@
+"""RankLib's files: stored models, and what RankLib does with their numbers."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tree_checks import check_by_coalitions, check_trees
+
+from ranklens.core import DataError
+from ranklens.explain.models.files import read_model
+from ranklens.explain.models.ranklib import RankLibTrees, ranklib_model
+
+LAMBDAMART = """## LambdaMART
+## No. of trees = 2
+
+<ensemble>
+  <tree id="1" weight="0.1">
+    <split>
+      <feature> 1 </feature>
+      <threshold> 0.5 </threshold>
+      <split pos="left"><output> 2.0 </output></split>
+      <split pos="right">
+        <feature> 3 </feature>
+        <threshold> -1.0 </threshold>
+        <split pos="left"><output> -1.0 </output></split>
+        <split pos="right"><output> 4.0 </output></split>
+      </split>
+    </split>
+  </tree>
+  <tree id="2" weight="0.5"><split><output> 1.0 </output></split></tree>
+</ensemble>
+"""
+
+
+def test_trees_are_weighted_and_go_left_at_the_threshold() -> None:
+    model = ranklib_model(LAMBDAMART)
+    assert model.names == ("1", "2", "3")
+    rows = np.asarray([[0.5, 0.0, 0.0], [0.6, 0.0, -1.0], [0.6, 0.0, 0.0], [0.5 + 1e-9, 0.0, 0.0]])
+    expected = np.asarray([2.0, -1.0, 4.0, 2.0]) * np.float32(0.1) + 0.5
+    np.testing.assert_allclose(model.score(rows), expected, atol=1e-15)
+
+
+def test_an_unknown_value_counts_as_zero() -> None:
+    model = ranklib_model(LAMBDAMART)
+    rows = np.asarray([[np.nan, 0.0, 0.0], [0.6, 0.0, np.nan]])
+    np.testing.assert_array_equal(model.score(rows), model.score(np.nan_to_num(rows)))
+    linear = ranklib_model("## Linear Regression\n0:0.5 1:2.0")
+    np.testing.assert_array_equal(linear.score(np.asarray([[np.nan]])), [0.5])
+
+
+def test_a_stored_forest_is_the_mean_of_its_bags(data_dir: Path) -> None:
+    path = data_dir / "ltr-elasticsearch-tmdb" / "ranklib.randomForest.txt.gz"
+    model = read_model(path)
+    assert isinstance(model, RankLibTrees)
+    text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    bags = [
+        ranklib_model("## MART\n<ensemble>" + part.replace("<ensemble>", "") + "</ensemble>", ["1", "2"])
+        for part in text.partition("<ensemble>")[2].split("</ensemble>")
+        if "<tree" in part
+    ]
+    assert len(bags) == 300
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(0, 20, (2, 40, 2))
+    a[0], b[1, 0] = np.nan, np.nan
+    np.testing.assert_allclose(model.score(a), np.mean([bag.score(a) for bag in bags], axis=0), atol=1e-13)
+    check_trees(model, a, b, atol=1e-12)
+    check_by_coalitions(model, a[:5], b[:5], k=2, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("file", "weights", "constant"),
+    [
+        (
+            "tates_model.txt",
+            (0.06442486267839354, 1.7298168616882517, 0.06437886168753176),
+            0.06442486267839354,
+        ),
+        ("ranklib.coord_ascent.txt", (0.5, 0.5), 0.0),
+    ],
+)
+def test_stored_linear_models(data_dir: Path, file: str, weights: tuple[float, ...], constant: float) -> None:
+    model = read_model(data_dir / "ltr-elasticsearch-tmdb" / file)
+    assert model.trees() is None
+    assert len(model.names) == len(weights)
+    rows = np.random.default_rng(0).normal(size=(5, len(weights)))
+    np.testing.assert_allclose(model.score(rows), rows @ np.asarray(weights) + constant, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("## ListNet\n1:2", "no RankLib model of 'ListNet'"),
+        ("## Linear Regression\n1:two", r"line 2: a weight must be feature:weight"),
+        ("## Linear Regression\n", "holds no weights"),
+        ("## MART\n<ensemble></ensemble>", "holds no trees"),
+        ("## MART\n<ensemble><tree></ensemble>", "cannot be read"),
+        (LAMBDAMART.replace('"right"', '"other"'), "cannot be read"),
+        (LAMBDAMART.replace("<threshold> 0.5 </threshold>", ""), "a split has no threshold"),
+    ],
+)
+def test_damaged_files_say_what_is_wrong(text: str, what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        ranklib_model(text)
+
+
+def test_too_few_names_are_refused() -> None:
+    with pytest.raises(DataError, match="looks at feature 3, and rows have 2"):
+        ranklib_model(LAMBDAMART, ["a", "b"])
+    assert ranklib_model(LAMBDAMART, ["a", "b", "c", "d"]).names == ("a", "b", "c", "d")

@@ -1,0 +1,173 @@
+"""XGBoost: float32 inside, strict inequalities, missing values, categories, and a stored dump."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ltr_data import Floats, lambdarank_example, pairs_of, svmlight, with_gaps
+from tree_checks import check_by_coalitions, check_trees, interventional
+
+from ranklens.core import DataError, ModelError
+from ranklens.explain.models.files import read_model
+from ranklens.explain.models.xgboost import XGBoostModel
+from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump
+
+xgboost = pytest.importorskip("xgboost")
+
+# Sums of the margins are float32 in XGBoost.
+SINGLE = 2e-5
+
+
+@pytest.fixture(scope="module")
+def example(data_dir: Path) -> tuple[Floats, Floats, Any]:
+    rows, grades, sizes = lambdarank_example(data_dir)
+    return with_gaps(rows[:, :100]), grades, np.repeat(np.arange(sizes.size), sizes)
+
+
+@pytest.fixture(scope="module")
+def ranker(example: tuple[Floats, Floats, Any]) -> Any:
+    rows, grades, query = example
+    return xgboost.XGBRanker(n_estimators=40, max_depth=6, n_jobs=1).fit(rows, grades, qid=query)
+
+
+def test_ranker_scores_sums_and_nulls(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:
+    model = XGBoostModel(ranker)
+    check_trees(model, *pairs_of(example[0], 200), atol=SINGLE)
+    np.testing.assert_allclose(model.score(example[0]), ranker.predict(example[0]), rtol=0, atol=1e-6)
+
+
+def test_ranker_as_shap_and_all_coalitions_explain_it(
+    ranker: Any, example: tuple[Floats, Floats, Any]
+) -> None:
+    model = XGBoostModel(ranker)
+    a, b = pairs_of(example[0], 3)
+    found = check_trees(model, a, b, atol=SINGLE)
+    np.testing.assert_allclose(found, interventional(ranker.get_booster(), a, b), rtol=0, atol=1e-6)
+    check_by_coalitions(model, a, b, k=8, atol=SINGLE)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"booster": "dart", "rate_drop": 0.3},
+        {"tree_method": "exact"},
+        {"objective": "binary:logistic"},
+        {"objective": "count:poisson"},
+        {"num_parallel_tree": 3, "subsample": 0.5},
+        {"base_score": 0.25},
+    ],
+    ids=["dart", "exact", "logistic", "poisson", "forest", "base score"],
+)
+def test_margins_of_every_kind(example: tuple[Floats, Floats, Any], options: dict[str, Any]) -> None:
+    rows, grades, _ = example
+    labels = grades > 1 if options.get("objective") == "binary:logistic" else grades
+    data = xgboost.DMatrix(rows[:800], labels[:800], nthread=1)
+    model = XGBoostModel(xgboost.train({"nthread": 1, "max_depth": 4, **options}, data, 10))
+    check_trees(model, *pairs_of(example[0], 100), atol=SINGLE)
+
+
+def test_thresholds_are_strict_and_single(example: tuple[Floats, Floats, Any]) -> None:
+    rows, grades, _ = example
+    model = XGBoostModel(xgboost.train({"nthread": 1}, xgboost.DMatrix(rows[:500], grades[:500]), 3))
+    ensemble = model.trees()
+    assert ensemble is not None
+    inner = ensemble.nodes.feature >= 0
+    column, below = ensemble.nodes.feature[inner], ensemble.nodes.threshold[inner]
+    at = np.zeros((3 * column.size, 100))
+    limit = np.nextafter(below.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+    for part, values in enumerate((below, limit, np.nextafter(limit, -np.inf))):
+        at[np.arange(column.size) + part * column.size, column] = values
+    np.testing.assert_allclose(ensemble.scores(at), model.score(at), rtol=0, atol=1e-6)
+
+
+def test_categorical_splits_are_exact(example: tuple[Floats, Floats, Any]) -> None:
+    rng = np.random.default_rng(0)
+    rows = example[0][:800, :20].copy()
+    rows[:, 0], rows[:, 1] = rng.integers(0, 70, 800), rng.integers(0, 5, 800)
+    grades = example[1][:800] + 2 * (rows[:, 1] == 2) + rows[:, 0] % 3
+    rows[::11, 0] = np.nan
+    kinds = ["c", "c", *["q"] * 18]
+    data = xgboost.DMatrix(rows, grades, feature_types=kinds, nthread=1)
+    model = XGBoostModel(xgboost.train({"nthread": 1, "max_cat_to_onehot": 3}, data, 15))
+    ensemble = model.trees()
+    assert ensemble is not None
+    assert len(ensemble.nodes.categories) > 20
+    a, b = pairs_of(rows, 100)
+    check_trees(model, a, b, atol=SINGLE)
+    check_by_coalitions(model, a[:2], b[:2], k=8, atol=SINGLE)
+
+
+def test_linear_boosters_and_classes_are_left_to_model_calls(example: tuple[Floats, Floats, Any]) -> None:
+    rows, grades, _ = example
+    data = xgboost.DMatrix(rows[:300], grades[:300], nthread=1)
+    linear = XGBoostModel(xgboost.train({"booster": "gblinear", "nthread": 1}, data, 3))
+    assert linear.trees() is None
+    assert "linear" in str(linear.without_trees)
+    settings = {"objective": "multi:softprob", "num_class": 5, "nthread": 1}
+    classes = XGBoostModel(xgboost.train(settings, data, 2))
+    assert "5 classes" in str(classes.without_trees)
+    with pytest.raises(ModelError, match=r"5 columns"):
+        classes.score(rows[:4])
+
+
+def test_early_stopping_keeps_the_best_iteration(example: tuple[Floats, Floats, Any]) -> None:
+    rows, grades, _ = example
+    model = xgboost.XGBRegressor(n_estimators=80, learning_rate=0.9, n_jobs=1, early_stopping_rounds=3)
+    model.fit(rows[:800], grades[:800], eval_set=[(rows[800:1200], grades[800:1200])], verbose=False)
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    adapted = XGBoostModel(model)
+    np.testing.assert_allclose(adapted.score(rows), model.predict(rows), atol=1e-6)
+    check_trees(adapted, *pairs_of(rows, 20), atol=SINGLE)
+
+
+def test_names_come_from_the_model(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:
+    assert XGBoostModel(ranker).names[:2] == ("f0", "f1")
+    names = ["bm25", "freshness"]
+    data = xgboost.DMatrix(example[0][:200, :2], example[1][:200], feature_names=names, nthread=1)
+    model = XGBoostModel(xgboost.train({"nthread": 1}, data, 2))
+    assert model.names == ("bm25", "freshness")
+    np.testing.assert_allclose(
+        model.score(example[0][:9, :2]), model.trees().scores(example[0][:9, :2]), atol=1e-6
+    )  # type: ignore[union-attr]
+    with pytest.raises(ModelError, match="has 2 features, and names holds 3"):
+        XGBoostModel(model.booster, ["a", "b", "c"])
+
+
+def test_a_saved_model_is_read_without_xgboost(
+    ranker: Any, example: tuple[Floats, Floats, Any], tmp_path: Path
+) -> None:
+    ranker.save_model(tmp_path / "model.json")
+    model = read_model(tmp_path / "model.json")
+    np.testing.assert_allclose(model.score(example[0]), ranker.predict(example[0]), rtol=0, atol=1e-5)
+
+
+def test_a_stored_dump_gives_the_stored_scores(data_dir: Path) -> None:
+    folder = data_dir / "ltr-elasticsearch-tmdb"
+    expected = json.loads((folder / "expected_xgb-model.json").read_text("utf-8"))
+    model = read_model(folder / "xgb-model.json", ["tmdb_title", "tmdb_multi"])
+    rows, _ = svmlight(folder / "xgb-data.txt", 2, first=1)
+    np.testing.assert_allclose(model.score(rows), expected["scores"], rtol=0, atol=1e-7)
+    assert read_model(folder / "xgb-model.json").names == ("tmdb_multi", "tmdb_title")
+
+
+def test_a_dump_of_a_model_is_the_model(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:
+    booster = ranker.get_booster()
+    text = "[" + ",".join(booster.get_dump(dump_format="json")) + "]"
+    dumped = parse_xgboost_dump(text, [f"f{i}" for i in range(100)])
+    whole = parse_xgboost(booster.save_raw("json"))
+    moved = whole.ensemble.scores(example[0]) - dumped.ensemble.scores(example[0])
+    np.testing.assert_allclose(moved, whole.ensemble.offset, rtol=0, atol=1e-5)
+    with pytest.raises(DataError, match="which names does not hold"):
+        parse_xgboost_dump(text, ["f0"])
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "no json"])
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(DataError, match="no XGBoost model"):
+        parse_xgboost(text)
+    with pytest.raises(DataError, match="no dump"):
+        parse_xgboost_dump(text)
