@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -140,7 +140,6 @@ class PairwiseExplanations(Sequence[PairwiseExplanation]):
     feature_names : tuple of str
         The k features.
     contributions : float64 array, shape (pairs, n)
-    score_a, score_b : float64 arrays, shape (pairs,)
     values_a, values_b : arrays, shape (pairs, k)
     standard_errors : float64 array, shape (pairs, n)
         NaN where a pair was explained exactly or with fewer than two samples.
@@ -155,8 +154,7 @@ class PairwiseExplanations(Sequence[PairwiseExplanation]):
         names: Sequence[str],
         feature_names: Sequence[str],
         contributions: Floats,
-        score_a: Floats,
-        score_b: Floats,
+        scores: tuple[Floats, Floats] | Callable[[], tuple[Floats, Floats]],
         values_a: Floats,
         values_b: Floats,
         standard_errors: Floats | None,
@@ -168,8 +166,7 @@ class PairwiseExplanations(Sequence[PairwiseExplanation]):
         self.names = tuple(names)
         self.feature_names = tuple(feature_names)
         self.contributions = contributions
-        self.score_a = score_a
-        self.score_b = score_b
+        self._scores = scores
         self.values_a = values_a
         self.values_b = values_b
         self.standard_errors = standard_errors
@@ -177,6 +174,27 @@ class PairwiseExplanations(Sequence[PairwiseExplanation]):
         self.degrees_of_freedom = degrees_of_freedom
         self.methods = methods
         self.seed = seed
+
+    @property
+    def scores(self) -> tuple[Floats, Floats]:
+        """The scores of A and of B, each of shape (pairs,)."""
+        # A tree ensemble is explained without its scores, which would take as long again.
+        if callable(self._scores):
+            self._scores = self._scores()
+        return self._scores
+
+    @property
+    def score_a(self) -> Floats:
+        """The scores of A, shape (pairs,)."""
+        return self.scores[0]
+
+    @property
+    def score_b(self) -> Floats:
+        """The scores of B, shape (pairs,)."""
+        return self.scores[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_scores": self.scores}
 
     @property
     def delta(self) -> Floats:

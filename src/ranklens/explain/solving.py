@@ -50,8 +50,7 @@ def explain_rows(
         names=players.labels,
         feature_names=model.names,
         contributions=answer.contributions,
-        score_a=answer.score_a,
-        score_b=answer.score_b,
+        scores=answer.scores if trees is None else lambda: (trees.scores(a), trees.scores(b)),
         values_a=a,
         values_b=b,
         standard_errors=answer.errors,
@@ -143,8 +142,7 @@ class Answer(NamedTuple):
 
     contributions: Floats
     errors: Floats
-    score_a: Floats
-    score_b: Floats
+    scores: tuple[Floats, Floats]
     n_rows: NDArray[np.int64]
     freedom: NDArray[np.int64]
     methods: list[str]
@@ -153,7 +151,7 @@ class Answer(NamedTuple):
     def empty(cls, n: int, n_players: int) -> Answer:
         """Return the answer before anything is known."""
         zeros, counts = np.zeros((2, n, n_players)), np.zeros((2, n), dtype=np.int64)
-        return cls(zeros[0], zeros[1], np.zeros(n), np.zeros(n), counts[0], counts[1], ["exact"] * n)
+        return cls(zeros[0], zeros[1], (np.zeros(n), np.zeros(n)), counts[0], counts[1], ["exact"] * n)
 
     def fill(self, setup: Setup, solved: Iterator[tuple[Game, Sequence[Any]]]) -> None:
         """Bring what was found out about the games to the host, all at the end."""
@@ -174,7 +172,6 @@ class Answer(NamedTuple):
         with setup.backend.precise():
             (found,) = to_host(tree_contributions(trees, setup.a, setup.b, setup.backend, of_feature))
         self.contributions[:] = found
-        self.score_a[:], self.score_b[:] = trees.scores(setup.a), trees.scores(setup.b)
         self.methods[:] = ["tree"] * len(self.methods)
 
     def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
@@ -189,8 +186,8 @@ class Answer(NamedTuple):
             turned = setup.turned(index)
         self.contributions[where] = np.where(turned[:, None], -found, found) + 0.0
         self.errors[where] = errors
-        self.score_a[index] = np.where(turned, score_b, score_a)
-        self.score_b[index] = np.where(turned, score_a, score_b)
+        self.scores[0][index] = np.where(turned, score_b, score_a)
+        self.scores[1][index] = np.where(turned, score_a, score_b)
         self.n_rows[index] = game.n_coalitions
         self.freedom[index] = game.freedom
         for i in index.tolist():
