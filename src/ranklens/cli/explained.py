@@ -83,13 +83,13 @@ def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -
         None,
         ["feature", metric, "queries moved"],
         [
-            [name, signed(value, 4), f"{moved}/{found.n_queries}"]
+            [name, signed(value, 4), f"{moved}/{found.baseline.n_queries}"]
             for name, value, moved in _top(rows, options)
         ],
     )
     return Document(
         headline=[
-            f"{found.measure} is {fixed(found.baseline.mean)} over {found.n_queries} queries, and drops by "
+            f"{found.measure} is {fixed(found.baseline.mean)} over {found.baseline.n_queries} queries, and drops by "
             "this when a feature is shuffled within them"
         ],
         tables=[table],

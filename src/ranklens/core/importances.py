@@ -103,11 +103,6 @@ class ListwiseImportance(Mapping[str, MetricResult]):
         """The mean drop of each feature or group."""
         return {name: result.mean for name, result in self.results.items()}
 
-    @property
-    def n_queries(self) -> int:
-        """The number of queries."""
-        return self.baseline.n_queries
-
     def ranked(self) -> tuple[tuple[str, float], ...]:
         """Return (name, importance) by absolute size, largest first, ties by name."""
         return ranked(self.importances)
@@ -121,7 +116,7 @@ class ListwiseImportance(Mapping[str, MetricResult]):
         return {
             "measure": self.measure,
             "baseline": self.baseline.to_dict(),
-            "n_queries": self.n_queries,
+            "n_queries": self.baseline.n_queries,
             "importances": self.importances,
             "per_query": {name: dict(result.per_query) for name, result in self.results.items()},
             "groups": [list(group) for group in self.groups],
@@ -147,12 +142,12 @@ class ListwiseImportance(Mapping[str, MetricResult]):
             "feature": names,
             f"{self.measure} drop": [self.results[name].mean for name in names],
             "n_moved": [self.n_moved(name) for name in names],
-            "n_queries": [self.n_queries] * len(names),
+            "n_queries": [self.baseline.n_queries] * len(names),
         }
 
     def __str__(self) -> str:
         lines = [
-            f"{self.measure} {fixed(self.baseline.mean)} over {_counted(self.n_queries)}; its drop when a "
+            f"{self.measure} {fixed(self.baseline.mean)} over {_counted(self.baseline.n_queries)}; its drop when a "
             f"feature is shuffled within the queries ({self.n_repeats} repeats):"
         ]
         for name, value in self.ranked()[:SHOWN]:

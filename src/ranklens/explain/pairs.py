@@ -33,7 +33,7 @@ def pairwise(
     """Say how much each feature moved the score on the way from document A to document B.
 
     The contributions are the Shapley values of the game v(S) = the score of the point whose features in S
-    come from B and the rest from A (Shapley 1953):
+    come from B and the rest from A (Shapley 1953)::
 
         φ_i = Σ over S without i of |S|! (k - |S| - 1)! / k! · (v(S ∪ {i}) - v(S))
 
