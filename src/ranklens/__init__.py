@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ranklens.stats import adjust as adjust
     from ranklens.stats import benjamini_hochberg as benjamini_hochberg
     from ranklens.stats import compare as compare
+    from ranklens.stats import compare_deltas as compare_deltas
     from ranklens.stats import compare_many as compare_many
     from ranklens.stats import compare_segments as compare_segments
     from ranklens.stats import mde as mde
@@ -62,8 +63,9 @@ _HOMES = {
     "io": "Qrels Run demo_collection read_qrels read_run read_segments",
     "metrics": "evaluate evaluate_many parse_measure rbo",
     "stats": (
-        "adjust benjamini_hochberg compare compare_many compare_segments mde minimum_detectable_effect "
-        "paired_bootstrap paired_deltas permutation_test ppi_compare required_queries standard_deviation"
+        "adjust benjamini_hochberg compare compare_deltas compare_many compare_segments mde "
+        "minimum_detectable_effect paired_bootstrap paired_deltas permutation_test ppi_compare "
+        "required_queries standard_deviation"
     ),
 }
 _HOME_OF = {name: f"ranklens.{home}" for home, names in _HOMES.items() for name in names.split()}

@@ -127,9 +127,10 @@ def test_the_order_of_the_runs_changes_no_comparison_with_a_baseline(evaluations
         assert row == one[row.run_b]
 
 
-def test_progress_counts_every_pair(evaluations):
+@pytest.mark.parametrize("segments", [None, {"locale": LOCALE}])
+def test_progress_counts_every_pair(evaluations, segments):
     seen = []
-    compare_many(evaluations, progress=lambda done, total: seen.append((done, total)))
+    compare_many(evaluations, segments=segments, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(i, 6) for i in range(1, 7)]
 
 

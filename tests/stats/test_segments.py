@@ -143,7 +143,11 @@ def test_queries_of_one_run_are_counted_in_their_segment(runs):
     [
         ({}, {}, "segments is empty"),
         ({"locale": LOCALE, "q000": "de"}, {}, "fields to mappings, or queries to values, not both"),
-        (SEGMENTS, {"correction": "bonferroni"}, "correction must be one of bh, by, holm, got 'bonferroni'"),
+        (
+            SEGMENTS,
+            {"correction": "bonferroni"},
+            "correction must be one of bh, by, holm, maxt, got 'bonferroni'",
+        ),
         (
             SEGMENTS,
             {"family": "world"},

@@ -62,10 +62,41 @@ def add_resampled(values: Floats, seed: int, start: int, columns: range, sums: F
         np.multiply(halves[:k], bound, out=index[:k])
         np.right_shift(index[:k], _HALF, out=index[:k])
         values.take(index[:k].view(np.int64), out=picked[:k], mode="wrap")
-        if 2 * few.stop > n:
-            # The last word of an odd sample gives one draw.
-            picked[k - 1, :, 1] = 0.0
-        np.add(by_half, np.add.reduce(picked[:k], axis=0), out=by_half)
+        _add_words(picked[:k], few, n, by_half)
+    _add_halves(by_half, sums)
+
+
+def add_resampled_pairs(
+    flat: Floats, n: int, seed: int, start: int, columns: range, pairs: NDArray[np.int64], sums: Floats
+) -> None:
+    """Do the same for single resamples of single rows, to the last bit.
+
+    `flat` holds rows of `n` values one after the other, and `pairs` (2, m) where a row begins in it, and
+    which resample from `start` on is drawn from it.
+    """
+    begins, resample = pairs[0][:, None], pairs[1]
+    bound = np.array(n, dtype=np.uint64)
+    drawn = np.empty((_COLUMNS_AT_ONCE, int(resample.max(initial=0)) + 1), dtype="<u8")
+    by_half = np.zeros((resample.shape[0], 2), dtype=flat.dtype)
+    for few in cut(columns, _COLUMNS_AT_ONCE):
+        for row, column in zip(drawn[: len(few)], few, strict=True):
+            fill_words(row, seed, start, column, Purpose.RESAMPLES)
+        own = drawn[: len(few)].take(resample, axis=1)
+        index = own.view("<u4").reshape(len(few), -1, 2) * bound
+        np.right_shift(index, _HALF, out=index)
+        _add_words(flat.take(index.view(np.int64) + begins), few, n, by_half)
+    _add_halves(by_half, sums)
+
+
+def _add_words(picked: Floats, columns: range, n: int, by_half: Floats) -> None:
+    """Add what the words of some columns pick, shape (columns, m, 2), to the sums of both halves, (m, 2)."""
+    if 2 * columns.stop > n:
+        # The last word of an odd sample gives one draw.
+        picked[-1, :, 1] = 0.0
+    np.add(by_half, np.add.reduce(picked, axis=0), out=by_half)
+
+
+def _add_halves(by_half: Floats, sums: Floats) -> None:
     np.add(sums, by_half[:, 0], out=sums)
     np.add(sums, by_half[:, 1], out=sums)
 

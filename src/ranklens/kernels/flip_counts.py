@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
+from ranklens.arrays.host_batch import count_outside, flip_words
 from ranklens.arrays.host_loops import add_table_sums
 from ranklens.kernels.flips import (
     BYTE_VALUES,
@@ -17,6 +18,7 @@ from ranklens.kernels.flips import (
     count_extreme,
     flipped_sums,
     sign_matrix,
+    thresholds,
 )
 from ranklens.kernels.ties import Comparable
 
@@ -52,6 +54,9 @@ def flip_counts(sample: Comparable, *, seed: int, resamples: range, alternative:
     """
     backend = backend_of(sample.values)
     observed = backend.xp.sum(sample.values, axis=-1)
+    if sample.values.ndim == 2 and backend.name == "numpy":
+        beyond = thresholds(observed, sample.band, alternative)
+        return count_outside(sample.values, *beyond, flip_words(seed, sample.values.shape[1]), resamples)
     if sample.values.ndim == 2:
         parts = _batch_sums(sample.values, seed, resamples)
     elif backend.name == "numpy":

@@ -7,6 +7,7 @@ matrix of signs.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ranklens.arrays import device_of, namespace
@@ -84,6 +85,21 @@ def is_extreme(sums: Any, observed: Any, band: Any, alternative: str) -> Any:
     if alternative == "less":
         return sums <= observed + band
     return xp.abs(sums) >= xp.abs(observed) - band
+
+
+def thresholds(observed: Any, band: Any, alternative: str) -> tuple[Any, Any]:
+    """Return where the sum t of the flipped differences makes the flipped sum, observed - 2t, extreme.
+
+    It is so for t up to the first and for t from the second on; shapes are those of `observed`.
+    """
+    xp = namespace(observed)
+    near, everywhere = 0.5 * band + xp.zeros_like(observed), xp.full_like(observed, math.inf)
+    if alternative == "greater":
+        return near, everywhere
+    if alternative == "less":
+        return -everywhere, -near
+    reach = xp.abs(observed) - band
+    return 0.5 * (observed - reach), 0.5 * (observed + reach)
 
 
 def count_extreme(sums: Any, observed: Any, band: Any, alternative: str) -> Any:

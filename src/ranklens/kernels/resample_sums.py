@@ -8,9 +8,15 @@ from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
 from ranklens.arrays.counting import COUNTING, count_draws
+from ranklens.arrays.host_batch import drawn_sums
 from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.kernels.resamples import WIDE_FROM, drawn_indices, n_word_columns, picked_sums
+from ranklens.kernels.resamples import (
+    WIDE_FROM,
+    drawn_indices,
+    n_word_columns,
+    picked_sums,
+)
 
 _FLOAT_BYTES = 8
 _HOST_BLOCK = 4096
@@ -22,7 +28,8 @@ _DRAWS_WORTH_THREADS = 4_000_000
 _INDEX_COPIES = 8
 # Words, halves, indices, places and counts of one resample.
 _COUNT_COPIES = 7
-_ROWS_WORTH_COUNTING = 4
+ROWS_WORTH_COUNTING = 4
+"""From so many rows on the draws are counted, and the counts multiplied with all rows."""
 
 
 def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
@@ -47,7 +54,9 @@ def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
     backend = backend_of(values)
     if backend.name == "numpy" and values.ndim == 1:
         return _on_host(values[:n], seed, resamples)
-    if backend.name in COUNTING and values.ndim == 2 and values.shape[0] >= _ROWS_WORTH_COUNTING:
+    if backend.name == "numpy":
+        return _rows_on_host(values[:, :n], seed, resamples)
+    if backend.name in COUNTING and values.ndim == 2 and values.shape[0] >= ROWS_WORTH_COUNTING:
         return _by_counts(values, n, seed, resamples)
     return _on_device(values, n, seed, resamples)
 
@@ -56,7 +65,7 @@ def _on_host(values: Any, seed: int, resamples: range) -> Any:
     xp = backend_of(values).xp
     n = values.shape[0]
     add = add_resampled_wide if n >= WIDE_FROM else add_resampled
-    parts = _parts(n_word_columns(n))
+    parts = column_parts(n_word_columns(n))
     sums = xp.zeros((len(parts), len(resamples)), dtype=values.dtype, device=None)
 
     def fill(task: tuple[int, range]) -> None:
@@ -69,7 +78,21 @@ def _on_host(values: Any, seed: int, resamples: range) -> Any:
     return xp.sum(sums, axis=0)
 
 
-def _parts(n_columns: int) -> list[range]:
+def _rows_on_host(values: Any, seed: int, resamples: range) -> Any:
+    rows, n = values.shape
+    if rows < ROWS_WORTH_COUNTING:
+        alone = [_on_host(values[row], seed, resamples) for row in range(rows)]
+        return backend_of(values).xp.stack(alone)
+    return drawn_sums(values, functools.partial(_draws, backend_of(values), seed, n), resamples)
+
+
+def _draws(backend: Any, seed: int, n: int, some: range) -> Any:
+    """Return which of `n` differences some resamples draw, shape (n, resamples)."""
+    words = draw_words(backend, seed, some.start, some.stop, range(n_word_columns(n)), Purpose.RESAMPLES)
+    return drawn_indices(words, n, n >= WIDE_FROM)[:n, :]
+
+
+def column_parts(n_columns: int) -> list[range]:
     """Cut the columns for the threads, in a way that hangs on nothing but their number.
 
     What is added to what is then the same for any number of threads and any cut of the resamples.
@@ -105,10 +128,6 @@ def _by_counts(values: Any, n: int, seed: int, resamples: range) -> Any:
     xp = backend.xp
     by_query = xp.matrix_transpose(values[:, :n])
     row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * n + values.shape[0])
-    sums = []
-    for block in cut(resamples, rows_within(row_bytes, len(resamples), share=0.5)):
-        columns = range(n_word_columns(n))
-        words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
-        indices = drawn_indices(words, n, n >= WIDE_FROM)[:n, :]
-        sums.append(count_draws(backend, indices, n) @ by_query)
+    blocks = cut(resamples, rows_within(row_bytes, len(resamples), share=0.5))
+    sums = [count_draws(backend, _draws(backend, seed, n, block), n) @ by_query for block in blocks]
     return xp.matrix_transpose(xp.concat(sums, axis=0))

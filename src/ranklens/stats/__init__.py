@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranklens.stats.bootstrap import paired_bootstrap as paired_bootstrap
     from ranklens.stats.comparison import compare as compare
     from ranklens.stats.corrections import adjust as adjust
+    from ranklens.stats.deltas import compare_deltas as compare_deltas
     from ranklens.stats.lattice import Lattice as Lattice
     from ranklens.stats.lattice import lattice_of as lattice_of
     from ranklens.stats.many import compare_many as compare_many
@@ -42,6 +43,7 @@ _HOMES = {
     "bootstrap": "paired_bootstrap",
     "comparison": "compare",
     "corrections": "adjust",
+    "deltas": "compare_deltas",
     "exact": "ExactP exact_p_value",
     "exact_interval": "exact_interval",
     "lattice": "Lattice lattice_of",

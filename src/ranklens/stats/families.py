@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, with_q_values
-from ranklens.stats.options import check_choice
+from ranklens.stats.maxt import MAX_T
+from ranklens.stats.options import Options, check_choice
 
 FAMILIES = ("measure", "segment field", "pair", "all")
 
@@ -20,7 +22,11 @@ class Row(NamedTuple):
     field: str | None
 
 
-def corrected_table(rows: Sequence[Row], correction: str | None, family: str) -> ComparisonTable:
+MaxT = Callable[[Sequence[int]], Sequence[float]]
+"""From the places of rows to the adjusted p-values that make them one family."""
+
+
+def corrected_table(rows: Sequence[Row], correction: str | None, family: str, max_t: MaxT) -> ComparisonTable:
     """Set the q-values family by family, in the order of `rows`, and warn of too coarse p-values."""
     if correction is None:
         return ComparisonTable([row.result for row in rows])
@@ -28,6 +34,12 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str) ->
     for i, row in enumerate(rows):
         families.setdefault(family_name(row, family), []).append(i)
     results = [row.result for row in rows]
+    if correction == MAX_T:
+        for name, members in families.items():
+            tested = [i for i in members if results[i].p_value is not None]
+            for i, q in zip(tested, max_t(tested) if tested else (), strict=True):
+                results[i] = _with_max_t(results[i], q, f"{name} ({size_text(len(tested))})")
+        return ComparisonTable(results)
     warn_of_coarse_p_values(([results[i] for i in members] for members in families.values()), correction)
     for name, members in families.items():
         adjusted = with_q_values([results[i] for i in members], name, correction)
@@ -39,8 +51,28 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str) ->
 def check_family(correction: str | None, family: str) -> None:
     """Raise ValueError for an unknown correction or family."""
     if correction is not None:
-        check_choice("correction", correction, CORRECTIONS)
+        check_choice("correction", correction, (*CORRECTIONS, MAX_T))
     check_choice("family", family, FAMILIES)
+
+
+def check_max_t(correction: str | None, options: Options) -> None:
+    """Raise ValueError for a design of the sample under which max-T is not defined here."""
+    if correction == MAX_T and not (options.design.is_simple and options.design.margin is None):
+        raise ValueError(
+            'correction="maxt" flips the differences of single queries around zero, so it takes neither '
+            'weights, clusters nor a margin; use "holm"'
+        )
+
+
+def size_text(n: int) -> str:
+    """Return how many comparisons a family has, in words."""
+    return f"{n} {'comparison' if n == 1 else 'comparisons'}"
+
+
+def _with_max_t(result: ComparisonResult, q: float, family: str) -> ComparisonResult:
+    # Sampled for itself, a p-value may come out above that of the family.
+    q = max(q, result.p_value or 0.0)
+    return dataclasses.replace(result, q_value=q, correction=MAX_T, family=family)
 
 
 def family_name(row: Row, family: str) -> str:

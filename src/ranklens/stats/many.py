@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ranklens.arrays import Seed
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.errors import UnknownNameError
 from ranklens.core.evaluation import Evaluation
 from ranklens.core.per_query import MetricResult
-from ranklens.stats.families import Row, check_family, corrected_table
+from ranklens.stats.families import Row, check_family, check_max_t, corrected_table
+from ranklens.stats.maxt import max_t_of
 from ranklens.stats.options import Options
-from ranklens.stats.pair import Pair, compare_pair
+from ranklens.stats.pair import compare_pair
+from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
+from ranklens.stats.row_results import Experiment, Job
 from ranklens.stats.segments import segment_rows
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
+
+Progress = Callable[[int, int], None]
 
 
 def compare_many(
@@ -39,7 +48,7 @@ def compare_many(
     clusters: Any = None,
     margin: float | None = None,
     beside: Sequence[str] | str = (),
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> ComparisonTable:
     """Compare many runs, on every measure and in every segment.
 
@@ -111,45 +120,108 @@ def compare_many(
         margin=margin,
         beside=beside,
     )
+    check_max_t(correction, options)
     pieces = slices_of(segments) if segments is not None else ()
-    pairs = list(_pairs(evaluations, baseline, _measures(evaluations, measures)))
-    rows = list(_rows(pairs, pieces, options, progress))
-    return corrected_table(sorted(rows, key=lambda row: row.field is not None), correction, family)
+    experiment = _experiment(evaluations, baseline, _measures(evaluations, measures))
+    rows = list((_in_batch if is_batch(options) else _one_by_one)(experiment, pieces, options, progress))
+
+    def max_t(places: Sequence[int]) -> Sequence[float]:
+        return max_t_of(np.stack([_row_deltas(experiment, pieces, i) for i in places]), options)
+
+    return corrected_table(rows, correction, family, max_t)
 
 
-def _rows(
-    pairs: Sequence[tuple[str, str, MetricResult, MetricResult]],
-    pieces: tuple[Slice, ...],
-    asked: Options,
-    progress: Callable[[int, int], None] | None,
+def is_batch(options: Options) -> bool:
+    """Whether all comparisons can be computed together: plain queries, percentiles, and no further tests."""
+    design = options.design
+    simple = design.is_simple and design.margin is None and not options.beside
+    return simple and options.interval in ("percentile", "expanded")
+
+
+def _in_batch(
+    experiment: Experiment, pieces: tuple[Slice, ...], options: Options, progress: Progress | None
 ) -> Iterator[Row]:
-    warned: set[tuple[str, ...]] = set()
-    for done, (run_a, run_b, a, b) in enumerate(pairs, 1):
-        pair = Pair.of(a, b, run_a, run_b)
+    """Yield the overall rows, then those of the segments, job by job."""
+    n_jobs, done = len(experiment.jobs), 0
+    by_piece: list[list[Row]] = []
+
+    def rows_of(part: Experiment, own: Options, piece: Slice | None) -> Iterator[Row]:
+        nonlocal done
+        for result in part.compared(own, None if piece is None else piece.label):
+            done += 1
+            _report(progress, done, n_jobs * (1 + len(pieces)), n_jobs)
+            yield Row(result, None if piece is None else piece.field)
+
+    yield from rows_of(experiment, options, None)
+    _warn_of_unsegmented(experiment, pieces)
+    for piece in pieces:
+        own = dataclasses.replace(options, seed=piece.seed(options.seed))
+        inside = [i for i, query in enumerate(experiment.panel.queries) if query in piece.queries]
+        by_piece.append([*rows_of(experiment.within(np.array(inside, dtype=np.int64)), own, piece)])
+    yield from (row for of_job in zip(*by_piece, strict=True) for row in of_job)
+
+
+def _one_by_one(
+    experiment: Experiment, pieces: tuple[Slice, ...], asked: Options, progress: Progress | None
+) -> Iterator[Row]:
+    rows: list[Row] = []
+    for done, job in enumerate(experiment.jobs, 1):
+        pair = experiment.pair(job)
         options = asked.bound(pair.queries)
-        yield Row(compare_pair(pair, options), None)
-        if pieces and pair.queries not in warned:
-            warned.add(pair.queries)
-            warn_of_unsegmented(pieces, pair.queries)
-        yield from segment_rows(pair, pieces, options)
-        if progress is not None:
-            progress(done, len(pairs))
+        rows.append(Row(compare_pair(pair, options), None))
+        rows += segment_rows(pair, pieces, options)
+        _report(progress, done, len(experiment.jobs), len(experiment.jobs))
+    _warn_of_unsegmented(experiment, pieces)
+    yield from sorted(rows, key=lambda row: row.field is not None)
 
 
-def _pairs(
-    evaluations: Mapping[str, Any], baseline: str | None, measures: Sequence[str]
-) -> Iterator[tuple[str, str, MetricResult, MetricResult]]:
+def _report(progress: Progress | None, done: int, of: int, n_jobs: int) -> None:
+    """Say how many of the pairs and measures are done, whenever one more is."""
+    if progress is not None and (done * n_jobs) // of > ((done - 1) * n_jobs) // of:
+        progress((done * n_jobs) // of, n_jobs)
+
+
+def _warn_of_unsegmented(experiment: Experiment, pieces: tuple[Slice, ...]) -> None:
+    """Warn once for each set of paired queries."""
+    if not pieces:
+        return
+    panel = experiment.panel
+    sets = {(panel.measured[a, m] & panel.measured[b, m]).tobytes() for m, a, b in experiment.jobs}
+    for paired in sets:
+        inside = np.flatnonzero(np.frombuffer(paired, dtype=bool))
+        warn_of_unsegmented(pieces, tuple(panel.queries[i] for i in inside.tolist()))
+
+
+def _row_deltas(experiment: Experiment, pieces: tuple[Slice, ...], row: int) -> NDArray[np.float64]:
+    """Return the differences of a row of the table over all queries, zeros for those outside its segment."""
+    n_jobs = len(experiment.jobs)
+    if row < n_jobs:
+        return np.asarray(experiment.deltas([experiment.jobs[row]])[0][0])
+    job, piece = divmod(row - n_jobs, len(pieces))
+    inside = [query in pieces[piece].queries for query in experiment.panel.queries]
+    return np.asarray(np.where(inside, experiment.deltas([experiment.jobs[job]])[0][0], 0.0))
+
+
+def _experiment(evaluations: Mapping[str, Any], baseline: str | None, measures: Sequence[str]) -> Experiment:
     names = list(evaluations)
     if baseline is None:
-        runs = list(combinations(names, 2))
+        pairs = list(combinations(range(len(names)), 2))
     elif baseline in names:
-        runs = [(baseline, name) for name in names if name != baseline]
+        first = names.index(baseline)
+        pairs = [(first, i) for i in range(len(names)) if i != first]
     else:
         raise UnknownNameError("baseline", baseline, names)
-    results = {name: {measure: _result(evaluations[name], measure) for measure in measures} for name in names}
-    for measure in measures:
-        for run_a, run_b in runs:
-            yield run_a, run_b, results[run_a][measure], results[run_b][measure]
+    results = [[_result(evaluations[name], measure) for measure in measures] for name in names]
+    found = [result.metric for result in results[0]]
+    for name, run in zip(names, results, strict=True):
+        for measure, result in zip(found, run, strict=True):
+            if result.metric != measure:
+                raise ValueError(
+                    f"evaluations must hold one measure by each name, got {measure!r} for {names[0]} and "
+                    f"{result.metric!r} for {name}"
+                )
+    jobs = [Job(m, a, b) for m in range(len(found)) for a, b in pairs]
+    return Experiment(Panel.of(results), jobs, names, found, results)
 
 
 def _measures(evaluations: Mapping[str, Any], measures: Sequence[str] | str | None) -> Sequence[str]:

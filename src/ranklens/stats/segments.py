@@ -6,11 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ranklens.arrays import Seed
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
-from ranklens.stats.families import Row, check_family, corrected_table
+from ranklens.stats.families import Row, check_family, check_max_t, corrected_table
+from ranklens.stats.maxt import max_t_of
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair, compare_pair
 from ranklens.stats.power import MIN_QUERIES
@@ -105,13 +108,20 @@ def compare_segments(
         margin=margin,
         beside=beside,
     )
+    check_max_t(correction, options)
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise InsufficientSampleError(0, 1, unit="queries in common")
     pieces = slices_of(segments)
     warn_of_unsegmented(pieces, pair.queries)
     options = options.bound(pair.queries)
-    return corrected_table(list(segment_rows(pair, pieces, options)), correction, family)
+    rows = list(segment_rows(pair, pieces, options))
+
+    def max_t(places: Sequence[int]) -> Sequence[float]:
+        inside = [[query in pieces[i].queries for query in pair.queries] for i in places]
+        return max_t_of(np.where(inside, pair.deltas, 0.0), options)
+
+    return corrected_table(rows, correction, family, max_t)
 
 
 def segment_rows(pair: Pair, pieces: tuple[Slice, ...], options: Options) -> Iterator[Row]:

@@ -1,0 +1,98 @@
+"""NumPy's own way through a batch of comparisons: products into buffers that are used again.
+
+Signs are kept as bits: with t the sum of the flipped differences and s that of all, a flip gives s - 2t, so
+that a count of extreme flips is a count of t beyond two thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays.budget import cut, rows_within
+from ranklens.arrays.choice import open_backend
+from ranklens.arrays.counting import count_draws
+from ranklens.arrays.streams import Purpose, words
+
+Floats = NDArray[np.float64]
+WordsOf = Callable[[range], NDArray[np.uint64]]
+
+_FLOAT_BYTES = 8
+_BLOCK = 512
+_COUNTED_BLOCK = 1024
+_WORD_BITS = 64
+_ROWS_AT_ONCE = 1024
+
+
+def flipped_parts(
+    values: Floats, words_of: WordsOf, resamples: range, block: int | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the sums of the flipped among `values` (rows, n), some rows and some resamples at a time.
+
+    `words_of` gives the words (columns, resamples) of some resamples. The array (rows, resamples) that comes
+    with a slice of rows is a buffer: the next item overwrites it.
+    """
+    n_rows, n = values.shape
+    rows = min(n_rows, _ROWS_AT_ONCE)
+    row_bytes = 2 * _FLOAT_BYTES * (n + rows)
+    length = block or rows_within(row_bytes, min(len(resamples), _BLOCK), share=0.25)
+    bits, sums = np.empty((length, n)), np.empty(rows * length)
+    for some in cut(resamples, length):
+        flips = bits[: len(some)]
+        unpack_bits(words_of(some), flips)
+        for part in cut(range(n_rows), rows):
+            out = sums[: len(part) * len(some)].reshape(len(part), len(some))
+            np.matmul(values[part.start : part.stop], flips.T, out=out)
+            yield slice(part.start, part.stop), out
+
+
+def unpack_bits(drawn: NDArray[np.uint64], bits: Floats) -> None:
+    """Write the bits, lowest first, of words (columns, m) into `bits` (m, n) as zeros and ones."""
+    by_resample = np.ascontiguousarray(drawn.T, dtype="<u8").view(np.uint8)
+    np.copyto(bits, np.unpackbits(by_resample, axis=1, count=bits.shape[1], bitorder="little"))
+
+
+def flip_words(seed: int, n: int) -> WordsOf:
+    """Return the words of the sign flips of `n` queries."""
+    n_columns = -(-n // _WORD_BITS)
+    return lambda some: words(seed, some.start, some.stop, n_columns, Purpose.FLIPS)
+
+
+def count_outside(
+    values: Floats, at_most: Floats, at_least: Floats, words_of: WordsOf, resamples: range
+) -> NDArray[np.int64]:
+    """Count the flips whose flipped differences sum to at most one or at least the other threshold.
+
+    Shapes are (rows, n) for the values, (rows,) for the thresholds and the counts.
+    """
+    counts = np.zeros(values.shape[0], dtype=np.int64)
+    for rows, sums in flipped_parts(values, words_of, resamples):
+        outside = sums <= at_most[rows, None]
+        outside |= sums >= at_least[rows, None]
+        counts[rows] += count_true(outside)
+    return counts
+
+
+def count_true(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count along the last axis, eight flags at a time."""
+    total = np.bitwise_count(np.packbits(flags, axis=-1)).sum(axis=-1, dtype=np.int64)
+    return np.asarray(total, dtype=np.int64)
+
+
+def drawn_sums(values: Floats, indices_of: Callable[[range], NDArray[np.int64]], resamples: range) -> Floats:
+    """Return the sums (rows, resamples) of what is drawn among `values` (rows, n).
+
+    `indices_of` gives the draws (n, resamples) of some resamples; how often each query is drawn is then
+    multiplied with all rows.
+    """
+    n_rows, n = values.shape
+    sums = np.empty((n_rows, len(resamples)))
+    host = open_backend("numpy")
+    row_bytes = 5 * _FLOAT_BYTES * n
+    for some in cut(resamples, rows_within(row_bytes, min(len(resamples), _COUNTED_BLOCK), share=0.25)):
+        counts = count_draws(host, indices_of(some), n)
+        first = some.start - resamples.start
+        np.matmul(values, counts.T, out=sums[:, first : first + len(some)])
+    return sums

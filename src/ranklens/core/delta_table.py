@@ -1,0 +1,111 @@
+"""Many comparisons of plain arrays, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.core import frames
+from ranklens.core.presentation import fixed, html_table, p_text, plain
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DeltaTable:
+    """The comparisons of a batch, a place in each column for each; all columns are NumPy arrays on the host.
+
+    NaN stands for what a comparison with too few queries does not have (its p-value, interval and effect),
+    and for an effect without spread.
+
+    Attributes
+    ----------
+    delta : numpy.ndarray of float64, shape (n_comparisons,)
+        The mean differences.
+    ci_low, ci_high : numpy.ndarray of float64
+        Their intervals; one end is infinite with a one-sided alternative.
+    p_value, q_value : numpy.ndarray of float64
+        Sign-flip p-values, and what the correction makes of them (NaN without one).
+    n_queries : numpy.ndarray of int64
+        How many queries were measured.
+    effect : numpy.ndarray of float64
+        The mean over the standard deviation (ddof 1).
+    wins, ties, losses : numpy.ndarray of int64
+        Queries with a difference above, at and below zero.
+    method : numpy.ndarray of str
+        ``"monte-carlo"``, or the name of the exact step.
+    p_error : numpy.ndarray of float64
+        The standard error of a Monte-Carlo p-value, the error bound of an exact one.
+    seed : int
+        What reproduces the random decisions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ranklens as rl
+    >>> table = rl.compare_deltas(np.arange(-4.0, 20.0)[None, :] / 100, method="exact")
+    >>> len(table), table.delta.tolist(), table.wins.tolist()
+    (1, [0.075], [19])
+    """
+
+    delta: Floats
+    ci_low: Floats
+    ci_high: Floats
+    p_value: Floats
+    q_value: Floats
+    n_queries: Counts
+    effect: Floats
+    wins: Counts
+    ties: Counts
+    losses: Counts
+    method: NDArray[np.str_]
+    p_error: Floats
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python lists by column, fit for JSON (None for NaN and infinity), and the seed."""
+        return {name: plain(column.tolist()) for name, column in self._columns().items()} | {
+            "seed": self.seed
+        }
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return a frame with a row for each comparison (see `core.frames`)."""
+        return frames.to_frame({name: column.tolist() for name, column in self._columns().items()}, library)
+
+    def __str__(self) -> str:
+        """Print the first comparisons, a line each."""
+        lines = [self._line(i) for i in range(min(len(self), _SHOWN))]
+        more = [f"... and {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []
+        return "\n".join([repr(self)[1:-1], *lines, *more])
+
+    def __repr__(self) -> str:
+        noun = "comparison" if len(self) == 1 else "comparisons"
+        return f"<DeltaTable: {len(self)} {noun}, seed {self.seed}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {name: plain(column[i].item()) for name, column in self._columns().items()}
+            for i in range(min(len(self), _SHOWN))
+        ]
+        return f"{html_table(rows)}<p>{len(self)} comparisons, seed {self.seed}</p>"
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "seed"}
+
+    def _line(self, i: int) -> str:
+        delta, low, high, p, q = (
+            plain(float(column[i]))
+            for column in (self.delta, self.ci_low, self.ci_high, self.p_value, self.q_value)
+        )
+        return (
+            f"{i}: delta {fixed(delta, sign=True)} [{fixed(low, sign=True)}, {fixed(high, sign=True)}], "
+            f"p {p_text(p)}, q {p_text(q)} ({self.n_queries[i]} queries, {self.method[i]})"
+        )

@@ -1,0 +1,35 @@
+"""The ends of percentile intervals of a batch: order statistics of the resampled sums of every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ranklens.arrays import backend_of, compiled
+from ranklens.arrays.host_ends import ends_as_alone, ends_of_rows
+from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, column_parts, resample_sums
+from ranklens.kernels.resamples import WIDE_FROM, n_word_columns, order_statistics
+
+
+def resampled_ends(values: Any, *, seed: int, n_resamples: int, ranks: tuple[int, int, int, int]) -> Any:
+    """Return the elements of four ranks among the resampled sums of each row, shape (rows, 4).
+
+    Parameters
+    ----------
+    values : array, shape (rows, n)
+    seed, n_resamples : int
+        Each row is resampled as it would be alone.
+    ranks : four ints
+        The first two are neighbours or one, as are the last two.
+    """
+    backend = backend_of(values)
+    rows, n = values.shape
+    sums = resample_sums(values, n, seed=seed, resamples=range(n_resamples))
+    if backend.name != "numpy":
+        return compiled(order_statistics, backend, static=("ranks",))(sums, ranks=ranks)
+    ends = ends_of_rows(sums, ranks)
+    inexact = ~backend.xp.all(backend.xp.round(values) == values, axis=1)
+    if rows < ROWS_WORTH_COUNTING or n >= WIDE_FROM or not backend.xp.any(inexact):
+        return ends
+    parts = column_parts(n_word_columns(n))
+    ends[inexact] = ends_as_alone(values[inexact], sums[inexact], ends[inexact], ranks, seed, parts)
+    return ends

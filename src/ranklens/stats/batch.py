@@ -1,0 +1,161 @@
+"""A batch of samples over the same queries, some of which may not be measured in some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend, is_array, to_host
+from ranklens.stats.sample import eps_of
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Differences (rows, queries) where they lie, and on the host which of them are measured.
+
+    Attributes
+    ----------
+    deltas : array of float, shape (rows, queries)
+        Of the backend's floating type; finite on the host, unless not measured.
+    mask : numpy.ndarray of bool, shape (rows, queries), or None
+        None when all are measured.
+    backend : Backend
+        Where `deltas` lie.
+    eps : float
+        The spacing of the type in which they were computed.
+    """
+
+    deltas: Any
+    mask: NDArray[np.bool_] | None
+    backend: Backend
+    eps: float
+
+    @classmethod
+    def of(cls, deltas: Any, mask: Any, backend: Backend) -> Batch:
+        """Check the shapes and types, and widen integers and booleans."""
+        values = deltas if is_array(deltas) else _host_rows(deltas)
+        if values.ndim != 2:
+            raise ValueError(
+                f"deltas must have shape (comparisons, queries), got {tuple(values.shape)}; "
+                "permutation_test and paired_bootstrap take a single sample"
+            )
+        shape = tuple(values.shape)
+        batch = cls(_as_floats(values, backend), _as_mask(mask, shape), backend, eps_of(deltas, backend))
+        if backend.name == "numpy":
+            batch.require_finite()
+        return batch
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of queries."""
+        rows, n = self.deltas.shape
+        return int(rows), int(n)
+
+    @property
+    def n_queries(self) -> NDArray[np.int64]:
+        """How many queries are measured in each row."""
+        rows, n = self.shape
+        return np.full(rows, n) if self.mask is None else np.count_nonzero(self.mask, axis=1)
+
+    def within(self, rows: range) -> Batch:
+        """Return consecutive rows."""
+        part = slice(rows.start, rows.stop)
+        mask = None if self.mask is None else self.mask[part]
+        return Batch(self.deltas[part, :], mask, self.backend, self.eps)
+
+    def take(self, rows: NDArray[np.int64]) -> Batch:
+        """Return some rows."""
+        if len(rows) == self.shape[0]:
+            return self
+        index = self.backend.asarray(rows, dtype=self.backend.xp.int64)
+        mask = None if self.mask is None else self.mask[rows]
+        return Batch(self.backend.xp.take(self.deltas, index, axis=0), mask, self.backend, self.eps)
+
+    def filled(self) -> tuple[Any, Any]:
+        """Return the rows, zeros where nothing is measured, and how many values of each are not finite."""
+        xp = self.backend.xp
+        if self.backend.name == "numpy":
+            values = self.deltas if self.mask is None else np.where(self.mask, self.deltas, 0.0)
+            return values, np.zeros(self.shape[0])
+        measured, values = xp.isfinite(self.deltas), self.deltas
+        finite = xp.where(measured, values, 0.0)
+        if self.mask is None:
+            return finite, xp.sum(xp.astype(~measured, values.dtype), axis=1)
+        wanted = self.backend.asarray(self.mask)
+        n_bad = xp.sum(xp.astype(wanted & ~measured, values.dtype), axis=1)
+        return xp.where(wanted, finite, 0.0), n_bad
+
+    def host_rows(self) -> NDArray[np.float64]:
+        """Bring the rows to the host, zeros where nothing is measured; all of them finite."""
+        (host,) = to_host(self.deltas)
+        host = np.asarray(host, dtype=np.float64)
+        _require_finite(host, self.mask)
+        return host if self.mask is None else np.where(self.mask, host, 0.0)
+
+    def require_finite(self) -> None:
+        """Raise a ValueError that counts and names the measured values that are NaN or infinite."""
+        _require_finite(to_host(self.deltas)[0], self.mask)
+
+    def by_size(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield each number of measured queries, and the rows that have it; rows without any are left out."""
+        sizes = self.n_queries
+        for size in np.unique(sizes).tolist():
+            if size:
+                yield size, np.flatnonzero(sizes == size)
+
+    def places(self, rows: NDArray[np.int64], size: int) -> NDArray[np.int64] | None:
+        """Return the measured places (rows, size) of rows with `size` of them; None where that is all."""
+        if self.mask is None or size == self.shape[1]:
+            return None
+        return np.nonzero(self.mask[rows])[1].reshape(len(rows), size)
+
+
+def _host_rows(values: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"deltas must be rows of numbers, all of one length: {error}") from error
+    return array.astype(np.float64) if array.size == 0 else array
+
+
+def _as_floats(values: Any, backend: Backend) -> Any:
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+        return backend.asarray(values.astype(np.float64, copy=False))
+    if not backend.xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
+        raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+    return backend.xp.astype(values, backend.float_dtype, copy=False)
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
+    if mask is None:
+        return None
+    host = to_host(mask)[0] if is_array(mask) else np.asarray(mask)
+    if host.dtype != np.bool_:
+        raise ValueError(f"mask must hold booleans (True where a query is measured), got {host.dtype}")
+    if host.shape not in (shape, shape[1:]):
+        raise ValueError(f"mask must have the shape of deltas, {shape}, or of a row of it, got {host.shape}")
+    full = np.broadcast_to(host, shape)
+    return None if full.all() else full
+
+
+def _require_finite(host: NDArray[Any], mask: NDArray[np.bool_] | None) -> None:
+    bad = ~np.isfinite(host)
+    if mask is not None:
+        bad &= mask
+    if not bad.any():
+        return
+    places = np.argwhere(bad)
+    shown = ", ".join(f"comparison {row} query {query}" for row, query in places[:_SHOWN].tolist())
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    raise ValueError(
+        f"deltas has {len(places)} of {host.size} values that are not finite (at {shown}{more}); "
+        "leave them out with mask=, or repair the values"
+    )

@@ -1,0 +1,166 @@
+"""Thousands of comparisons of values that are arrays already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Seed, resolve_backend
+from ranklens.core.delta_table import DeltaTable
+from ranklens.stats.batch import Batch
+from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
+from ranklens.stats.maxt import MAX_T, max_t_values
+from ranklens.stats.options import Options, check_choice
+from ranklens.stats.power import MIN_QUERIES
+from ranklens.stats.q_values import Q_VALUES
+from ranklens.stats.row_methods import row_statistics
+from ranklens.stats.row_statistics import RowStatistics
+
+
+def compare_deltas(
+    deltas: Any,
+    *,
+    mask: Any = None,
+    method: str = "auto",
+    correction: str | None = "bh",
+    family: Sequence[Any] | None = None,
+    interval: str = "percentile",
+    alternative: str = "two-sided",
+    n_resamples: int = 10_000,
+    n_permutations: int = 10_000,
+    alpha: float = 0.05,
+    seed: Seed = 0,
+    min_queries: int = MIN_QUERIES,
+) -> DeltaTable:
+    """Compare many pairs of runs at once, given their differences by query.
+
+    Every row has the numbers that `permutation_test` and `paired_bootstrap` give for it with the same seed:
+    all rows share one stream of signs and one of resamples, which are multiplied with all rows at once. Where
+    queries are missing, the signs stay those of the whole row, zeros standing for what was not measured, and
+    the resamples are drawn among the measured queries, so that rows with one mask share them.
+
+    Parameters
+    ----------
+    deltas : array, shape (comparisons, queries)
+        Differences B minus A; a numpy, cupy, jax or torch array is worked on where it lies, and one transfer
+        brings the results back (with exact methods at most two; a mask on the device is one more).
+    mask : array of bool, shape (comparisons, queries) or (queries,), optional
+        True where a query is measured; anything may stand elsewhere. All are measured by default.
+    method : {"auto", "exact", "monte-carlo"}
+        Exact wherever that costs no more than sampling, everywhere, or nowhere.
+    correction : {"bh", "by", "holm", "maxt", None}
+        How the q-values are made. ``"maxt"`` is the step-down of Westfall and Young on the shared signs,
+        which knows how the comparisons are correlated.
+    family : sequence of labels, shape (comparisons,), optional
+        Rows of one label are corrected together; all of them by default.
+    interval, alternative, n_resamples, n_permutations, alpha
+        As for `compare`.
+    seed : int, SeedSequence, Generator or None
+        Where the random decisions come from; the table records an int that reproduces it.
+    min_queries : int
+        Rows with fewer measured queries get NaN for what a test would give, and take no part in the
+        correction.
+
+    Returns
+    -------
+    DeltaTable
+
+    Raises
+    ------
+    ValueError
+        For another shape, for measured values that are not finite, and as for `compare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ranklens as rl
+    >>> deltas = np.array([[0.1, 0.3, 0.2, -0.1, 0.4] * 5, [0.1, -0.1, 0.0, 0.2, -0.2] * 5])
+    >>> table = rl.compare_deltas(deltas, method="exact", correction="holm")
+    >>> [round(q, 6) for q in table.q_value.tolist()]
+    [6e-06, 1.0]
+    """
+    if correction is not None:
+        check_choice("correction", correction, (*CORRECTIONS, MAX_T))
+    options = Options.checked(
+        n_resamples=n_resamples,
+        n_permutations=n_permutations,
+        alpha=alpha,
+        seed=seed,
+        min_queries=min_queries,
+        method=method,
+        alternative=alternative,
+        interval=interval,
+    )
+    backend = resolve_backend(deltas)
+    with backend.precise():
+        batch = Batch.of(deltas, mask, backend)
+        families = _families(family, batch.shape[0])
+        found = row_statistics(batch, options)
+        q_values = _q_values(batch, found, families, correction, options)
+    return DeltaTable(
+        found.delta,
+        found.ci_low,
+        found.ci_high,
+        found.p_value,
+        q_values,
+        found.n_queries,
+        found.effect,
+        found.wins,
+        found.ties,
+        found.losses,
+        found.method.astype(np.str_),
+        found.p_error,
+        options.seed,
+    )
+
+
+class _Tested(NamedTuple):
+    p_value: float
+    n_permutations: int
+    alpha: float
+
+
+def _families(family: Sequence[Any] | None, n_rows: int) -> list[NDArray[np.int64]]:
+    """Return the rows of each family."""
+    if family is None:
+        return [np.arange(n_rows)]
+    labels = list(family)
+    if len(labels) != n_rows:
+        raise ValueError(f"family must have a label for each of the {n_rows} comparisons, got {len(labels)}")
+    members: dict[Any, list[int]] = {}
+    for row, label in enumerate(labels):
+        members.setdefault(label, []).append(row)
+    return [np.array(rows) for rows in members.values()]
+
+
+def _q_values(
+    batch: Batch,
+    found: RowStatistics,
+    families: list[NDArray[np.int64]],
+    correction: str | None,
+    options: Options,
+) -> NDArray[np.float64]:
+    q = np.full(len(found.p_value), np.nan)
+    if correction is None:
+        return q
+    tested = [rows[~np.isnan(found.p_value[rows])] for rows in families]
+    if correction != MAX_T:
+        warn_of_coarse_p_values(
+            ([_tested(found, row, options) for row in rows] for rows in tested), correction
+        )
+    for rows in tested:
+        if rows.size == 0:
+            continue
+        p = found.p_value[rows]
+        if correction == MAX_T:
+            q[rows] = np.maximum(p, max_t_values(batch.take(rows), options))
+        else:
+            q[rows] = Q_VALUES[correction](p.tolist())
+    return q
+
+
+def _tested(found: RowStatistics, row: int, options: Options) -> _Tested:
+    return _Tested(float(found.p_value[row]), int(found.n_permutations[row]), options.alpha)

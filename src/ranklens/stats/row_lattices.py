@@ -1,0 +1,58 @@
+"""The lattices of a batch of differences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend, compiled
+from ranklens.kernels.ties import (
+    EXACT_BAND,
+    LARGEST_ON_LATTICE,
+    LATTICE_SLACK,
+    SCALES,
+    Comparable,
+    comparable,
+    lattice_fits,
+    safe_factor,
+    tie_band,
+)
+
+Floats = NDArray[np.float64]
+
+_GLANCE = 8
+
+
+def comparable_rows(deltas: Any, backend: Backend, eps: float) -> Comparable:
+    """Bring each row of differences (rows, n) to where its sums can be compared, as `comparable_sample` does.
+
+    On the host a scale is tried only on the rows whose first few differences admit it.
+    """
+    if backend.name != "numpy":
+        return compiled(comparable, backend, static=("eps",))(deltas, eps=eps)
+    largest = np.maximum(deltas.max(axis=1), -deltas.min(axis=1))
+    scale = lattice_scales(deltas, largest, eps)
+    exact = np.isfinite(scale)
+    factor = np.where(exact, scale, safe_factor(largest))
+    values = deltas * factor[:, None]
+    values[exact] = np.rint(values[exact])
+    return Comparable(values, factor, np.where(exact, EXACT_BAND, tie_band(values, eps)))
+
+
+def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
+    """Return the coarsest scale that fits each row, infinity where none does; shape (rows,)."""
+    found = np.full(deltas.shape[0], math.inf)
+    possible = (largest < LARGEST_ON_LATTICE) & (largest > 0.0)
+    head = np.where(possible[:, None], deltas[:, :_GLANCE], 0.0)
+    slack = LATTICE_SLACK * eps * np.maximum(largest, 1.0)
+    for scale in SCALES:
+        scaled = head * scale
+        near = np.abs(scaled - np.rint(scaled)).max(axis=1) <= slack * scale
+        rows = np.flatnonzero(near & possible & np.isinf(found))
+        if rows.size:
+            fits = lattice_fits(deltas[rows], largest[rows], np.array([float(scale)]), eps)[0]
+            found[rows[fits]] = scale
+    return found
