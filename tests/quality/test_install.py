@@ -80,7 +80,7 @@ def test_first_command_of_the_readme_needs_only_what_is_declared(tmp_path: Path)
 def test_oldest_declared_dependencies_pass_the_tests(tmp_path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    optional = [text for name in ("jax", "stats", "zstd", "all") for text in extras[name]]
+    optional = [text for name in ("jax", "report", "stats", "zstd", "all") for text in extras[name]]
     strict = [text for text in extras["test"] if text.startswith("array-api-strict")]
     stated = (*project["dependencies"], *optional, *strict)
     pins = [oldest(text) for text in stated if not text.startswith("ranklens")]
