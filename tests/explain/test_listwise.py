@@ -3,6 +3,7 @@
 import itertools
 import math
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -148,6 +149,22 @@ def test_the_budget_and_the_size_of_a_call_change_nothing_but_the_calls():
     assert all((found[name].values == again[name].values).all() for name in found)
     assert found.n_model_calls == 2
     assert again.n_model_calls > 50
+
+
+def test_temporaries_stay_within_the_budget():
+    generator = np.random.default_rng(0)
+    names = [f"f{i}" for i in range(40)]
+    queries = [query(generator.normal(size=(100, 40)), [1] * 100, f"q{i}") for i in range(8)]
+    model = CallableAdapter(lambda x: x.sum(axis=1), names)
+    tracemalloc.start()
+    try:
+        with memory_budget(16 * 2**20):
+            found = listwise(model, queries, "nDCG@10")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.n_model_rows > 100_000
+    assert peak < 16 * 2**20
 
 
 def test_more_repeats_extend_the_shuffles():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranklens.explain.change import explain_change as explain_change
     from ranklens.explain.groups import correlated_groups as correlated_groups
     from ranklens.explain.importance import listwise as listwise
+    from ranklens.explain.model_files import load_model as load_model
     from ranklens.explain.models.base import Model as Model
     from ranklens.explain.models.callable import CallableAdapter as CallableAdapter
     from ranklens.explain.models.registry import adapt as adapt
@@ -32,6 +33,7 @@ _HOMES = {
     "explain.change": "explain_change",
     "explain.groups": "correlated_groups",
     "explain.importance": "listwise",
+    "explain.model_files": "load_model",
     "explain.models.base": "Model",
     "explain.models.callable": "CallableAdapter",
     "explain.models.registry": "adapt",

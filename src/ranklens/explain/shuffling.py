@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Purpose, cut, words
+from ranklens.arrays import Purpose, cut, rows_within, words
 from ranklens.explain.players import Players
 from ranklens.explain.queries import Stack
 from ranklens.explain.value_classes import distinguishable, player_classes, value_classes
@@ -25,8 +25,14 @@ Indices = NDArray[np.int64]
 _REPEAT_STRIDE = 2**32
 """The word's column is the query plus this times the repeat: there may be more repeats later."""
 
-MOST_SLOTS = 2**22
-"""Documents times repeats times players that are planned at a time."""
+_MOST_SLOTS = 2**22
+# A slot, its key twice, the class given, a flag, and what sorting takes.
+_BYTES_PER_SLOT = 64
+
+
+def most_slots() -> int:
+    """Return how many documents times repeats times players are planned at a time."""
+    return rows_within(_BYTES_PER_SLOT, _MOST_SLOTS, share=0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +99,7 @@ def shuffled_queries(
         if not active.size:
             continue
         orders = shuffled_orders(seed, query, n, n_repeats)
-        for some in cut(range(active.size), max(1, MOST_SLOTS // orders.size)):
+        for some in cut(range(active.size), max(1, most_slots() // orders.size)):
             chosen = active[some.start : some.stop]
             yield _planned(query, chosen, classes[chosen], orders)
 
@@ -118,9 +124,9 @@ def _planned(query: int, players: Indices, classes: Indices, orders: Indices) ->
 def drawn_together(blocks: Iterator[Shuffled], most_rows: int) -> Iterator[list[Shuffled]]:
     """Put blocks with the same number of repeats together until they have `most_rows` new rows."""
     waiting: list[Shuffled] = []
-    n_rows, n_slots = 0, 0
+    n_rows, n_slots, limit = 0, 0, most_slots()
     for block in blocks:
-        fits = n_rows + block.rows.size <= most_rows and n_slots + block.slots.size <= MOST_SLOTS
+        fits = n_rows + block.rows.size <= most_rows and n_slots + block.slots.size <= limit
         if waiting and not (fits and block.slots.shape[1] == waiting[0].slots.shape[1]):
             yield waiting
             waiting, n_rows, n_slots = [], 0, 0
