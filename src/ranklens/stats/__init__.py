@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranklens.stats.comparison import compare as compare
     from ranklens.stats.corrections import adjust as adjust
     from ranklens.stats.deltas import compare_deltas as compare_deltas
+    from ranklens.stats.joint_intervals import simultaneous as simultaneous
     from ranklens.stats.lattice import Lattice as Lattice
     from ranklens.stats.lattice import lattice_of as lattice_of
     from ranklens.stats.many import compare_many as compare_many
@@ -46,6 +47,7 @@ _HOMES = {
     "deltas": "compare_deltas",
     "exact": "ExactP exact_p_value",
     "exact_interval": "exact_interval",
+    "joint_intervals": "simultaneous",
     "lattice": "Lattice lattice_of",
     "many": "compare_many",
     "moments": "standard_deviation",
