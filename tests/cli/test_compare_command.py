@@ -294,3 +294,111 @@ def test_missing_queries_are_counted_on_each_side(command):
     skip = command("compare", QRELS, WEAK, "part.run", "--missing", "skip")
     assert "left out of the comparison: weak 5, part 0" in skip.stdout
     assert "n = 35 queries" in skip.stdout
+
+
+def with_traffic():
+    lines = ["query_id,views,session", *(f"q{i:02d},{1 + i % 7},s{i // 2}" for i in range(40))]
+    Path("traffic.csv").write_text("\n".join(lines))
+    views = {f"q{i:02d}": float(1 + i % 7) for i in range(40)}
+    return views, {f"q{i:02d}": f"s{i // 2}" for i in range(40)}
+
+
+def test_the_design_of_the_sample_reaches_the_library(command):
+    views, sessions = with_traffic()
+    options = ("--weights", "traffic.csv:views", "--clusters", "traffic.csv:session", "--interval", "bca")
+    more = ("--margin", "0.05", "--alternative", "greater", "--beside", "t", "--correction", "holm")
+    done = command("compare", *PAIR, *options, *more, "--format", "json")
+    found = json.loads(done.stdout)
+    runs = ranklens.evaluate_many({"weak": WEAK, "strong": STRONG}, QRELS, ["nDCG@10"])
+    (row,) = ranklens.compare_many(
+        runs,
+        baseline="weak",
+        weights=views,
+        clusters=sessions,
+        interval="bca",
+        margin=0.05,
+        alternative="greater",
+        beside="t",
+        correction="holm",
+    )
+    (shown,) = found["comparisons"]
+    assert {key: shown[key] for key in row.to_dict()} == json.loads(json.dumps(row.to_dict()))
+    assert (shown["n_units"], shown["weighted"], shown["clustered"], shown["margin"]) == (
+        20,
+        True,
+        True,
+        0.05,
+    )
+    assert {file["role"] for file in found["inputs"]} == {"qrels", "run", "weights", "clusters"}
+    assert all(file["sha256"] for file in found["inputs"])
+
+
+def test_the_table_says_what_the_sample_is(command):
+    with_traffic()
+    done = command(
+        "compare", *PAIR, "--weights", "traffic.csv:views", "--clusters", "traffic.csv:session",
+        "--beside", "t", "--simultaneous",
+    )  # fmt: skip
+    for said in (
+        "means and delta are weighted by query",
+        "units: clusters of queries, which are flipped and resampled together",
+        "together: intervals that all hold at once within a family",
+        "beside, not corrected: paired t-test",
+        "p (t)",
+    ):
+        assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--margin", "0.9", "--alternative", "greater"),
+            "strong is not worse than weak by 0.9 or more: delta +",
+        ),
+        (("--margin", "0.9"), "strong and weak are equivalent within 0.9"),
+        (("--margin", "0.001"), "strong and weak are not shown to be equivalent within 0.001"),
+        (
+            ("--margin", "0.01", "--alternative", "less"),
+            "strong is not shown not to be better than weak by 0.01",
+        ),
+    ],
+)
+def test_a_margin_has_a_verdict_of_its_own(command, options, said):
+    done = command("compare", *PAIR, *options)
+    assert done.exit_code == 0, done.output
+    assert said in done.stdout
+    assert "sign-flip test for " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--weights", "traffic.csv"), 1, "name one of them: --weights traffic.csv:COLUMN"),
+        (("--weights", "nothing.csv:views"), 1, "--weights: no such file: nothing.csv:views"),
+        (("--weights", "traffic.csv:session"), 3, "the weight of query q00 is 's0', which is not a number"),
+        (("--clusters", "traffic.csv:visit"), 1, "unknown"),
+        (
+            ("--clusters", "part.csv"),
+            1,
+            "clusters has no value for 37 of 40 paired queries (first: q03, q04, q05",
+        ),
+        (("--margin", "0"), 2, "0"),
+        (("--interval", "studentized", "--method", "exact"), 1, "needs resamples"),
+    ],
+)
+def test_a_bad_design_is_one_clear_error(command, options, code, said):
+    with_traffic()
+    Path("part.csv").write_text("query_id,session\nq00,a\nq01,a\nq02,b\n")
+    done = command("compare", *PAIR, *options)
+    assert done.exit_code == code, done.output
+    assert said in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_verdicts_on_margins_by_segment_and_by_count():
+    rows = [result(segment="locale=de", margin=0.01), result(segment="locale=en", margin=0.01, p_value=0.5)]
+    (text,) = segment_verdict(rows)
+    assert "the margin is kept in locale=de, and not shown to be in 1 more tested" in text
+    many = [result(run_b=f"r{i}", margin=0.01, p_value=p) for i, p in enumerate([0.01] * 5 + [0.9] * 3)]
+    assert verdict(many, {}, 0.8) == ["AP: in 5 of 8 comparisons the margin of 0.01 is kept."]

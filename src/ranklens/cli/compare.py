@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 from ranklens.cli import options as opt
 from ranklens.cli.failures import UseError
 from ranklens.cli.measure_words import MeasuringCommand, split_names
+from ranklens.cli.sampling import read_sampling, sampling
 
 if TYPE_CHECKING:
     from ranklens.cli.group import Session
@@ -20,6 +22,8 @@ EPILOG = """\b
 Examples:
   ranklens compare qrels.txt bm25.run dense.run -m nDCG@10 AP RR
   ranklens compare qrels.txt runs/*.run --all-pairs --method exact -m nDCG@10
+  ranklens compare qrels.txt old.run new.run --weights traffic.csv:views \\
+    --clusters traffic.csv:session --margin 0.01 --alternative greater
   ranklens compare qrels.tsv prod.parquet new.parquet -m nDCG@10 RR@10 \\
     --segments queries.csv:locale,device \\
     --fail-if 'delta(nDCG@10) < -0.01 and q(nDCG@10) < 0.05' \\
@@ -55,10 +59,10 @@ A condition that found nothing to test (no such queries, or fewer than
 )
 @click.option(
     "--correction",
-    type=click.Choice(["bh", "none"]),
+    type=click.Choice(["bh", "by", "holm", "maxt", "none"]),
     default="bh",
     show_default=True,
-    help="q-values: Benjamini-Hochberg within each family, or none.",
+    help="q-values within each family: Benjamini-Hochberg or -Yekutieli, Holm, max-T, or none.",
 )
 @click.option(
     "--family",
@@ -68,6 +72,7 @@ A condition that found nothing to test (no such queries, or fewer than
     help="What is corrected together: all rows of a measure, of a pair of runs, of both, or all.",
 )
 @opt.testing
+@sampling
 @click.option(
     "--fail-if",
     multiple=True,
@@ -101,8 +106,10 @@ def command(session: Session, /, **options: Any) -> int:
     columns = options["segment_names"].split(",") if options["segment_names"] else None
     segments = read_segments_of(inputs, columns)
     gate.resolve(measures, canonical, segments, corrected=options["correction"] != "none")
+    design, tables = read_sampling(options)
+    inputs = dataclasses.replace(inputs, more=tuple(tables))
     evaluations = measure_runs(session, inputs, measures, options)
-    rows = compare_runs(session, evaluations, segments, options)
+    rows = compare_runs(session, evaluations, segments, options, design)
     gate.check(rows)
     document = comparison_document(rows, evaluations, gate, options)
     frame = json_frame(session, "compare", inputs, options) if delivery.format == "json" else {}

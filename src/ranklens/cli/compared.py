@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ranklens.cli import options as opt
@@ -25,17 +26,25 @@ Segments = Mapping[str, Mapping[str, str]]
 
 
 def compare_runs(
-    session: Session, evaluations: Mapping[str, Evaluation], segments: Segments, options: Mapping[str, Any]
+    session: Session,
+    evaluations: Mapping[str, Evaluation],
+    segments: Segments,
+    options: Mapping[str, Any],
+    design: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[ComparisonResult]:
-    """Compare with the first run, or all pairs; the rows of all queries first, then those of the segments."""
-    from ranklens.stats import compare_many
+    """Compare with the first run, or all pairs; the rows of all queries first, then those of the segments.
 
-    chosen = opt.pick(options, opt.TESTING)
+    `design` holds the arguments of `compare_many` about the sample of queries.
+    """
+    from ranklens.stats import compare_many, simultaneous
+
+    chosen = {**opt.pick(options, opt.TESTING), **design}
     chosen["correction"] = None if options["correction"] == "none" else options["correction"]
     chosen["family"] = options["family"]
     chosen["baseline"] = None if options["all_pairs"] else next(iter(evaluations))
     with bar("comparing", quiet=session.quiet) as progress:
-        return list(compare_many(evaluations, segments=segments or None, progress=progress, **chosen))
+        table = compare_many(evaluations, segments=segments or None, progress=progress, **chosen)
+    return list(simultaneous(table) if options.get("simultaneous") else table)
 
 
 def comparison_document(
@@ -95,7 +104,7 @@ def visible_effects(
 
     visible = {}
     for row in rows if len(rows) <= MOST_SENTENCES else ():
-        if row.tested:
+        if row.tested and row.n_units is None and row.margin is None:
             a, b = (evaluations[run][row.metric].per_query for run in (row.run_a, row.run_b))
             sd = standard_deviation(paired_deltas(a, b, min_queries=options["min_queries"])[1])
             effect = minimum_detectable_effect(sd, row.n_queries, alpha=row.alpha, power=POWER)

@@ -33,16 +33,17 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The judgements, the runs in the order of the command line, and perhaps a table of segments."""
+    """The judgements, the runs in the order of the command line, and perhaps tables about the queries."""
 
     qrels: Input
     runs: tuple[Input, ...]
     segments: Input | None = None
     segment_fields: tuple[str, ...] | None = None
+    more: tuple[Input, ...] = ()
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return every file with its hash, fit for JSON."""
-        files = [self.qrels, *self.runs, *([self.segments] if self.segments else [])]
+        files = [self.qrels, *self.runs, *([self.segments] if self.segments else []), *self.more]
         return [file.to_dict() for file in files]
 
 
@@ -65,7 +66,7 @@ def find_inputs(qrels: str, runs: Sequence[str], segments: str | None = None) ->
     """
     table, fields = _segments(segments) if segments is not None else (None, None)
     named = [_run(text) for text in runs]
-    judgements = Input("qrels", "qrels", _existing(qrels, "QRELS"))
+    judgements = Input("qrels", "qrels", existing(qrels, "QRELS"))
     _check_names(named)
     if [judgements.path, *(run.path for run in named)].count(STDIN) > 1:
         raise UseError("standard input (-) is named twice; only one input can come from it")
@@ -107,12 +108,12 @@ def _run(text: str) -> Input:
     if text == STDIN:
         return Input("run", "stdin", STDIN)
     if os.path.exists(text) or "=" not in text:
-        return Input("run", run_name(text), _existing(text, "RUN"))
+        return Input("run", run_name(text), existing(text, "RUN"))
     candidates = _named_files(text)
     name, path = candidates[0] if candidates else (text.partition("=")[0], text.partition("=")[2])
     if not name:
         raise UseError(f"RUN {text!r} has an empty name before '='; write NAME=FILE")
-    return Input("run", name, _existing(path, "RUN"))
+    return Input("run", name, existing(path, "RUN"))
 
 
 def _named_files(text: str) -> list[tuple[str, str]]:
@@ -125,12 +126,13 @@ def _named_files(text: str) -> list[tuple[str, str]]:
 def _segments(text: str) -> tuple[Input, tuple[str, ...] | None]:
     path, colon, fields = text.rpartition(":")
     if os.path.exists(text) or not colon or not os.path.exists(path):
-        return Input("segments", "segments", _existing(text, "--segments")), None
+        return Input("segments", "segments", existing(text, "--segments")), None
     names = tuple(field.strip() for field in fields.split(",") if field.strip())
     return Input("segments", "segments", path), names or None
 
 
-def _existing(path: str, what: str) -> str:
+def existing(path: str, what: str) -> str:
+    """Return the path of a file; UseError where there is none, naming those of like names."""
     if path != STDIN:
         if not os.path.exists(path):
             raise UseError(f"{what}: no such file: {path}{_advice(path)}")

@@ -51,6 +51,9 @@ def sentence(row: ComparisonResult, visible: float | None = None, power: float =
             f"too few{seen}; see --min-queries."
         )
     numbers = f"{confidence(row.alpha)} interval {interval(row)}, {probabilities(row)}"
+    if row.margin is not None:
+        delta = f"delta {fixed(row.delta, sign=True)}{_share(row)}"
+        return f"{row.metric}: {_within_margin(row)}: {delta}, {numbers}."
     if row.significant:
         better = "better" if row.delta > 0 else "worse"
         return (
@@ -91,6 +94,18 @@ def _not_shown(row: ComparisonResult) -> str:
     return f"{row.run_b} is not shown to be {side} than {row.run_a}"
 
 
+def _within_margin(row: ComparisonResult) -> str:
+    """Say whether the margin was kept."""
+    margin = f"{row.margin:g}"
+    if row.alternative == "two-sided":
+        if row.significant:
+            return f"{row.run_b} and {row.run_a} are equivalent within {margin}"
+        return f"{row.run_b} and {row.run_a} are not shown to be equivalent within {margin}"
+    word = "worse" if row.alternative == "greater" else "better"
+    shown = "is not" if row.significant else "is not shown not to be"
+    return f"{row.run_b} {shown} {word} than {row.run_a} by {margin} or more"
+
+
 def _sight(row: ComparisonResult, visible: float | None, power: float) -> str:
     if visible is None:
         return ""
@@ -103,10 +118,12 @@ def _share(row: ComparisonResult) -> str:
 
 
 def _lost(row: ComparisonResult) -> bool:
-    return row.significant and row.delta is not None and row.delta < 0
+    return row.significant and row.margin is None and row.delta is not None and row.delta < 0
 
 
 def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResult]) -> str:
+    if rows[0].margin is not None:
+        return _segments_within_margin(metric, run_a, run_b, rows)
     lost = [row for row in rows if _lost(row)]
     won = [row.segment or "" for row in rows if row.significant and row not in lost]
     small = [row.segment or "" for row in rows if row.n_queries and not row.tested]
@@ -120,6 +137,15 @@ def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResu
     return f"{metric} by segment: {run_b} against {run_a} is {'; '.join(part for part in parts if part)}."
 
 
+def _segments_within_margin(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResult]) -> str:
+    kept = [row.segment or "" for row in rows if row.significant]
+    rest = sum(row.tested for row in rows) - len(kept)
+    found = f"the margin is kept in {_listed(kept)}" if kept else "the margin is not shown to be kept in any"
+    return (
+        f"{metric} by segment: {run_b} against {run_a}: {found}, and not shown to be in {rest} more tested."
+    )
+
+
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - MOST_SENTENCES
     return ", ".join(names[:MOST_SENTENCES]) + (f" and {more} more" if more > 0 else "")
@@ -131,6 +157,9 @@ def _segment_numbers(row: ComparisonResult) -> str:
 
 def _counted(metric: str, rows: Sequence[ComparisonResult]) -> str:
     mine = [row for row in rows if row.metric == metric]
+    if mine[0].margin is not None:
+        kept = sum(row.significant for row in mine)
+        return f"{metric}: in {kept} of {len(mine)} comparisons the margin of {mine[0].margin:g} is kept."
     baselines = {row.run_a for row in mine}
     better = sum(row.significant and (row.delta or 0) > 0 for row in mine)
     worse = sum(_lost(row) for row in mine)

@@ -139,6 +139,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
     def best(self, metric: str | None = None) -> ComparisonResult | None:
         """Return the row with the largest improvement whose verdict holds, or None where none does.
 
+        The verdict on a margin is none of an improvement.
+
         Parameters
         ----------
         metric : str, optional
@@ -149,7 +151,11 @@ class ComparisonTable(Sequence[ComparisonResult]):
                 f"metric must name one measure, since the table has several: {', '.join(self.metrics)}"
             )
         rows = self.rows if metric is None else self.filter(metric=metric).rows
-        better = [row for row in rows if row.significant and row.delta is not None and row.delta > 0.0]
+        better = [
+            row
+            for row in rows
+            if row.significant and row.margin is None and row.delta is not None and row.delta > 0.0
+        ]
         return max(better, key=lambda row: row.delta or 0.0, default=None)
 
     def to_dict(self) -> dict[str, Any]:

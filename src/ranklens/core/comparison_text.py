@@ -18,6 +18,14 @@ CORRECTION_NAMES = {
 }
 
 _MOST_LISTED = 5
+_OPTIONAL = {
+    "units": "n_units",
+    "together": "simultaneous_low",
+    "q": "q_value",
+    "p (t)": "p_t",
+    "p (Wilcoxon)": "p_wilcoxon",
+}
+"""Columns that are shown where some row has the field."""
 
 
 def comparison_cells(rows: Sequence[ComparisonResult]) -> tuple[list[str], list[list[str | None]]]:
@@ -28,21 +36,26 @@ def comparison_cells(rows: Sequence[ComparisonResult]) -> tuple[list[str], list[
         "A": [row.run_a for row in rows],
         "B": [row.run_b for row in rows],
         "n": [str(row.n_queries) for row in rows],
+        "units": [str(row.n_queries if row.n_units is None else row.n_units) for row in rows],
         "mean A": [fixed(row.mean_a) for row in rows],
         "mean B": [fixed(row.mean_b) for row in rows],
         "delta": [_delta(row) for row in rows],
         "rel.": [_relative(row) for row in rows],
         "interval": [_interval(row) for row in rows],
+        "together": [_together(row) for row in rows],
         "p": [_p(row) for row in rows],
         "q": [p_text(row.q_value) for row in rows],
+        "p (t)": [p_text(row.p_t) for row in rows],
+        "p (Wilcoxon)": [p_text(row.p_wilcoxon) for row in rows],
         "w/t/l": [f"{row.wins}/{row.ties}/{row.losses}" for row in rows],
     }
     if all(row.segment is None for row in rows):
         del columns["segment"]
     if common_baseline(rows) is not None:
         del columns["A"]
-    if all(row.q_value is None for row in rows):
-        del columns["q"]
+    for name, field in _OPTIONAL.items():
+        if all(getattr(row, field) is None for row in rows):
+            del columns[name]
     return list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)]
 
 
@@ -60,8 +73,13 @@ def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
     if baseline is not None:
         lines.append(f"A is {baseline} in every row")
     if tested:
-        lines += ["delta is B minus A, the mean over the n paired queries", _interval_line(tested)]
-        lines.append(_p_line(tested))
+        lines += ["delta is B minus A, the mean over the n paired queries", *design_lines(tested)]
+        lines.append(_interval_line(tested))
+        if any(row.simultaneous_low is not None for row in tested):
+            lines.append(
+                "together: intervals that all hold at once within a family (Bonferroni, Student's t)"
+            )
+        lines += [_p_line(tested), *_beside_lines(tested)]
         lines += _q_lines([row for row in tested if row.q_value is not None])
         lines.append(_dagger_line(tested))
     if len(tested) < len(rows):
@@ -122,18 +140,66 @@ def _interval_kind(row: ComparisonResult) -> str:
 
 def _p_line(rows: Sequence[ComparisonResult]) -> str:
     sides = sorted({row.alternative for row in rows})
-    tests = [side if side == "two-sided" else f"one-sided ({side})" for side in sides]
+    if all(row.margin is not None for row in rows):
+        tests = ["two one-sided" if side == "two-sided" else "one-sided" for side in sides]
+    else:
+        tests = [side if side == "two-sided" else f"one-sided ({side})" for side in sides]
     flips = sorted({row.n_permutations for row in rows if row.n_permutations})
     methods = [f"{n} random flips" for n in flips]
     exact = sorted({row.method for row in rows if not row.n_permutations})
     if exact:
         methods.append(f"exact computation ({', '.join(exact)})")
-    return f"p: {_listed(tests)} sign-flip test by {_listed(methods)}; {_seed_text(rows)}"
+    shown = sorted({hypothesis(row) for row in rows if row.margin is not None})
+    for_what = f" for {_listed(shown)}" if shown else ""
+    return f"p: {_listed(tests)} sign-flip test{for_what} by {_listed(methods)}; {_seed_text(rows)}"
 
 
 def _seed_text(rows: Sequence[ComparisonResult]) -> str:
     seeds = sorted({row.seed for row in rows})
     return f"seed {seeds[0]}" if len(seeds) == 1 else "each segment has the seed recorded in its rows"
+
+
+def design_lines(rows: Sequence[ComparisonResult]) -> list[str]:
+    """Return what the sample of queries is, where it is not one query of weight 1 after the other."""
+    lines = []
+    if any(row.weighted for row in rows):
+        lines.append("means and delta are weighted by query")
+    if any(row.clustered for row in rows):
+        lines.append("units: clusters of queries, which are flipped and resampled together")
+    elif any(row.n_units is not None for row in rows):
+        lines.append("units: queries of positive weight")
+    return lines
+
+
+def hypothesis(row: ComparisonResult) -> str:
+    """Return what a small p-value of a comparison with a margin speaks for.
+
+    Examples
+    --------
+    >>> hypothesis(ComparisonResult("AP", 0.2, 0.2, 0.0, 0, 0, 0.05, 0.01, 50, 0, 0, 0, 0, 0, margin=0.02))
+    'equivalence: -0.02 < delta < 0.02'
+    """
+    margin = f"{row.margin:g}"
+    return {
+        "greater": f"non-inferiority: delta > -{margin}",
+        "less": f"non-superiority: delta < {margin}",
+        "two-sided": f"equivalence: -{margin} < delta < {margin}",
+    }[row.alternative]
+
+
+def _beside_lines(rows: Sequence[ComparisonResult]) -> list[str]:
+    names = [
+        name
+        for name, field in (("paired t-test", "p_t"), ("Wilcoxon's signed-rank test", "p_wilcoxon"))
+        if any(getattr(row, field) is not None for row in rows)
+    ]
+    return [f"beside, not corrected: {_listed(names)}"] if names else []
+
+
+def _together(row: ComparisonResult) -> str | None:
+    if row.simultaneous_low is None:
+        return None
+    return f"[{fixed(row.simultaneous_low, sign=True)}, {fixed(row.simultaneous_high, sign=True)}]"
 
 
 def _q_lines(rows: Sequence[ComparisonResult]) -> list[str]:

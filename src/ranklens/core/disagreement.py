@@ -39,6 +39,9 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
     """
     if result.p_value is None or result.ci_low is None or result.ci_high is None:
         return None
+    if result.margin is not None:
+        # The p-value is about the margin, not about 0.
+        return None
     excluded = result.ci_low > 0.0 or result.ci_high < 0.0
     rejected = result.p_value < result.alpha
     if excluded == rejected:
@@ -55,16 +58,26 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
             f"{head}{result.n_permutations} random flips cannot give a p-value below "
             f'{p_text(1.0 / (result.n_permutations + 1))}; use more, or method="exact"'
         )
-    smallest = smallest_p_value(result.wins + result.losses, result.alternative)
+    n, noun = _flipped(result)
+    smallest = smallest_p_value(n, result.alternative)
     if smallest >= result.alpha:
         return (
-            f"{head}{result.wins + result.losses} non-zero differences cannot give a p-value below "
+            f"{head}{n} {noun} cannot give a p-value below "
             f"{p_text(smallest)}, and a {result.interval} interval of so few is too narrow; trust the p-value"
         )
+    size = f"{result.n_queries} queries" if result.n_units is None else f"{result.n_units} units"
     return (
-        f"{head}a {result.interval} interval of {result.n_queries} queries is somewhat too narrow, and near "
+        f"{head}a {result.interval} interval of {size} is somewhat too narrow, and near "
         "the boundary that shows; trust the p-value"
     )
+
+
+def _flipped(result: ComparisonResult) -> tuple[int, str]:
+    """Return how many differences have a sign to flip, at most, and what they are called."""
+    nonzero = result.wins + result.losses
+    if result.n_units is None or result.n_units >= nonzero:
+        return nonzero, "non-zero differences"
+    return result.n_units, "clusters" if result.clustered else "weighted differences"
 
 
 def smallest_p_value(n_nonzero: int, alternative: str) -> float:
