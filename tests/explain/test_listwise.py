@@ -167,6 +167,20 @@ def test_temporaries_stay_within_the_budget():
     assert peak < 16 * 2**20
 
 
+def test_the_global_random_state_is_left_alone():
+    before = np.random.get_state()[1].tolist()
+    listwise(twin_model(), twin_queries(), "nDCG@10", seed=None)
+    assert np.random.get_state()[1].tolist() == before
+
+
+def test_a_seed_is_recorded_and_reproduces():
+    queries = twin_queries()
+    found = listwise(twin_model(), queries, "nDCG@10", seed=None)
+    again = listwise(twin_model(), queries, "nDCG@10", seed=found.seed)
+    assert again.to_dict() == found.to_dict()
+    assert listwise(twin_model(), queries, "nDCG@10", seed=found.seed + 1).importances != found.importances
+
+
 def test_more_repeats_extend_the_shuffles():
     few, many = shuffled_orders(3, 5, 9, 4), shuffled_orders(3, 5, 9, 400)
     assert (many[:4] == few).all()
@@ -244,6 +258,8 @@ def test_importances_can_be_compared_and_told():
     assert found.to_frame("polars").columns == ["feature", "nDCG@10 drop", "n_moved", "n_queries"]
     assert "bm25_title" in str(found)
     assert "<table>" in found._repr_html_()
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    assert len(found.plot(n=2).patches) == 2
     assert "bm25_title" in repr(found)
     assert pickle.loads(pickle.dumps(found)).importances == found.importances
 

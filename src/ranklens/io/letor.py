@@ -6,11 +6,9 @@ in a file beside them, whose name ends in ``.query``.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import DataError
+from ranklens.io.letor_lines import LetorLines
 from ranklens.io.query_features import QueryFeatures
 from ranklens.io.sources import load, source_name
 
-_DOCUMENT = re.compile(r"\bdoc(?:ument)?_?id\s*[=:]\s*(\S+)", re.IGNORECASE)
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
@@ -71,7 +69,7 @@ def read_letor(
     (<QueryFeatures 7: 2 documents, 2 features, 2 judged>,)
     """
     file = source_name(source)
-    lines = _Lines(file)
+    lines = LetorLines(file)
     for number, line in enumerate(bytes(load(source, file).content()).split(b"\n"), 1):
         lines.add(number, line)
     if not lines.grades:
@@ -84,115 +82,7 @@ def read_letor(
     return tuple(_queries(lines, matrix, _query_of_lines(lines, source, query_sizes), labels))
 
 
-@dataclass
-class _Lines:
-    """The lines of documents, split into their parts."""
-
-    file: str
-    numbers: list[int] = field(default_factory=list)
-    grades: list[float] = field(default_factory=list)
-    queries: list[str | None] = field(default_factory=list)
-    documents: list[str | None] = field(default_factory=list)
-    pairs: list[bytes] = field(default_factory=list)
-
-    def add(self, number: int, line: bytes) -> None:
-        """Take a line apart; one without a document is skipped."""
-        body, _, comment = line.partition(b"#")
-        words = body.split(None, 2)
-        if not words:
-            return
-        query = None
-        rest = words[1:]
-        if rest and rest[0].startswith(b"qid:"):
-            query = rest.pop(0)[4:].decode("utf-8", "backslashreplace")
-        self.numbers.append(number)
-        self.grades.append(self._grade(words[0], number, line))
-        self.queries.append(query)
-        self.documents.append(_document(comment))
-        self.pairs.append(b" ".join(rest))
-
-    def matrix(self, missing: float, first: int | None, n_features: int | None) -> NDArray[np.float64]:
-        """Return the features, shape (lines, features)."""
-        counts = [pair.count(b":") for pair in self.pairs]
-        words = b" ".join(self.pairs).replace(b":", b" : ").split()
-        if len(words) != 3 * sum(counts) or any(word != b":" for word in words[1::3]):
-            raise self._bad_pair()
-        try:
-            index = np.fromiter(map(int, words[0::3]), np.int64, len(words) // 3)
-            value = np.fromiter(map(float, words[2::3]), np.float64, len(words) // 3)
-        except ValueError:
-            raise self._bad_pair() from None
-        row = np.repeat(np.arange(len(counts)), counts)
-        return self._filled(row, index, value, (missing, first, n_features))
-
-    def _filled(
-        self,
-        row: NDArray[np.int64],
-        index: NDArray[np.int64],
-        value: NDArray[np.float64],
-        how: tuple[float, int | None, int | None],
-    ) -> NDArray[np.float64]:
-        missing, first, n_features = how
-        if first is None:
-            first = 0 if index.size and index.min() == 0 else 1
-        column = index - first
-        width = n_features if n_features is not None else int(column.max(initial=-1)) + 1
-        if width < 1:
-            raise DataError("no line has a feature", file=self.file)
-        outside = np.flatnonzero((column < 0) | (column >= width))
-        if outside.size:
-            at = int(outside[0])
-            raise self._error(
-                int(row[at]), f"feature {index[at]} is not among the {width} features from {first} on"
-            )
-        cell = row * width + column
-        if np.unique(cell).size != cell.size:
-            order = np.argsort(cell, kind="stable")
-            at = int(order[1:][cell[order][1:] == cell[order][:-1]].min())
-            raise self._error(int(row[at]), f"feature {index[at]} is given twice")
-        matrix = np.full((len(self.pairs), width), missing)
-        matrix.ravel()[cell] = value
-        return matrix
-
-    def _grade(self, word: bytes, number: int, line: bytes) -> float:
-        try:
-            grade = float(word)
-        except ValueError:
-            grade = math.nan
-        if not math.isfinite(grade):
-            text = line.decode("utf-8", "backslashreplace").strip()
-            raise DataError("the grade is not a number", file=self.file, line=number, text=text)
-        return grade
-
-    def _bad_pair(self) -> DataError:
-        for row, pairs in enumerate(self.pairs):
-            for word in pairs.split():
-                if re.fullmatch(rb"\d+:\S+", word) is None or not _is_number(word.partition(b":")[2]):
-                    shown = word.decode("utf-8", "backslashreplace")
-                    return self._error(row, f"{shown!r} is not a feature; write number:value")
-        return DataError("the features cannot be read", file=self.file)
-
-    def _error(self, row: int, why: str) -> DataError:
-        return DataError(why, file=self.file, line=self.numbers[row])
-
-
-def _is_number(word: bytes) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _document(comment: bytes) -> str | None:
-    text = comment.decode("utf-8", "backslashreplace").strip()
-    if not text:
-        return None
-    named = _DOCUMENT.search(text)
-    return named[1] if named else text.split()[0]
-
-
-def _query_of_lines(lines: _Lines, source: Any, query_sizes: Any) -> list[str]:
+def _query_of_lines(lines: LetorLines, source: Any, query_sizes: Any) -> list[str]:
     unnamed = [row for row, query in enumerate(lines.queries) if query is None]
     if not unnamed:
         return [query for query in lines.queries if query is not None]
@@ -210,7 +100,7 @@ def _query_of_lines(lines: _Lines, source: Any, query_sizes: Any) -> list[str]:
     return [str(query) for query, size in enumerate(sizes, 1) for _ in range(size)]
 
 
-def _sizes(source: Any, query_sizes: Any, lines: _Lines) -> tuple[list[int], str]:
+def _sizes(source: Any, query_sizes: Any, lines: LetorLines) -> tuple[list[int], str]:
     if query_sizes is None:
         query_sizes = _sibling(source)
     if query_sizes is None:
@@ -241,7 +131,7 @@ def _sibling(source: Any) -> Path | None:
 
 
 def _queries(
-    lines: _Lines, matrix: NDArray[np.float64], queries: list[str], names: tuple[str, ...] | None
+    lines: LetorLines, matrix: NDArray[np.float64], queries: list[str], names: tuple[str, ...] | None
 ) -> Iterator[QueryFeatures]:
     rows: dict[str, list[int]] = {}
     for row, query in enumerate(queries):

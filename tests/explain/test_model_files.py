@@ -1,0 +1,78 @@
+"""Models from files that need a library, or trust."""
+
+import gzip
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from ranklens.core import DataError, MissingDependencyError
+from ranklens.explain import load_model
+from ranklens.explain.model_files import UnsafeModelError
+
+LINEAR = b"## Linear Regression\n## Lambda = 1e-10\n0:0.5 1:2.0 2:-1.0\n"
+
+
+class Bomb:
+    """What a malicious pickle may hold."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('the pickle ran')",)
+
+
+def write(tmp_path, name, data):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("name", ["model.txt", "model.pkl.txt", "model.txt.gz"])
+def test_a_model_is_known_by_what_is_in_it(tmp_path, name):
+    data = gzip.compress(LINEAR) if name.endswith("gz") else LINEAR
+    model = load_model(write(tmp_path, name, data), ["bm25", "price"])
+    assert model.names == ("bm25", "price")
+    assert model.score(np.asarray([[1.0, 0.25]])).tolist() == [2.25]
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("name", ["model.txt", "model.pkl", "model.pkl.gz"])
+def test_a_pickle_is_not_opened_unless_it_is_trusted(tmp_path, name, protocol):
+    data = pickle.dumps(Bomb(), protocol)
+    path = write(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
+    with pytest.raises(UnsafeModelError, match="loading it would run whatever code it holds"):
+        load_model(path, ["bm25"])
+
+
+def test_a_trusted_pickle_is_adapted(tmp_path):
+    linear = pytest.importorskip("sklearn.linear_model", reason="the model needs scikit-learn")
+    fitted = linear.LinearRegression().fit(np.eye(2), [1.0, 0.0])
+    model = load_model(write(tmp_path, "m.pkl", pickle.dumps(fitted)), ["bm25", "price"], allow_pickle=True)
+    rows = np.asarray([[3.0, 4.0]])
+    assert model.score(rows).tolist() == fitted.predict(rows).tolist()
+    path = write(tmp_path, "list.pkl", pickle.dumps([1, 2]))
+    with pytest.raises(DataError, match=r"list.pkl: no adapter for a list"):
+        load_model(path, ["bm25"], allow_pickle=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "allow"),
+    [
+        ("m.pkl", b"not a pickle", True),
+        ("m.bin", b"CBM1 and nothing", False),
+        ("m.ubj", b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner", False),
+        ("m.txt", b"1 qid:1 1:0.5\n", False),
+        ("m.bin", b"\xff\xfe\x00", False),
+    ],
+)
+def test_what_is_no_model_is_said(tmp_path, name, data, allow):
+    for library in ("catboost", "xgboost"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    with pytest.raises(DataError, match=name):
+        load_model(write(tmp_path, name, data), ["bm25"], allow_pickle=allow)
+
+
+def test_a_missing_library_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    with pytest.raises(MissingDependencyError, match=r"CatBoost needs catboost, .*'ranklens\[explain\]'"):
+        load_model(write(tmp_path, "m.cbm", b"CBM1"))
