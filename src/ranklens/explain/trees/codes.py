@@ -88,11 +88,12 @@ class Coding:
         codes = np.empty((len(self.features), points.shape[0]), dtype=self.dtype)
         columns = [feature.column for feature in self.features]
         values = self._values(np.ascontiguousarray(points[:, columns].T))
+        nan = bool(np.isnan(values).any())
         for row, column, feature in zip(codes, values, self.features, strict=True):
             if feature.categories.size:
                 row[...] = category_codes(column, feature.categories)
             else:
-                _number(column, feature, row)
+                _number(column, feature, row, nan)
         return codes
 
     def on_device(self, points: Any, backend: Any) -> Any:
@@ -121,7 +122,7 @@ def _codes(column: Any, feature: FeatureCodes, thresholds: Any, categories: Any)
     return number_codes(column, thresholds, feature.zero)
 
 
-def _number(values: NDArray[np.float64], feature: FeatureCodes, codes: NDArray[Any]) -> None:
+def _number(values: NDArray[np.float64], feature: FeatureCodes, codes: NDArray[Any], nan: bool) -> None:
     """Write `number_codes` of `values` to `codes`; to count few thresholds is faster than to search."""
     thresholds = feature.thresholds
     if thresholds.size > _COUNTED:
@@ -131,9 +132,8 @@ def _number(values: NDArray[np.float64], feature: FeatureCodes, codes: NDArray[A
     np.add(np.add.reduce(above.view(np.uint8), axis=0, dtype=np.uint8), feature.n_special, out=codes)
     if feature.zero:
         codes[np.abs(values) <= ZERO_WIDTH] = ZERO_CODE
-    missing = np.isnan(values)
-    if missing.any():
-        codes[missing] = NAN_CODE
+    if nan:
+        codes[np.isnan(values)] = NAN_CODE
 
 
 def coding_of(nodes: Nodes, *, single: bool) -> Coding:

@@ -15,6 +15,7 @@ from ranklens.explain.trees.on_host import PAIRS_AT_ONCE, HostBlock, add_contrib
 
 _THREADED_PAIRS = 256
 """Fewer pairs are done before a second thread has started."""
+_CODED_AT_ONCE = 2048
 
 
 def tree_contributions(
@@ -93,16 +94,22 @@ def _on_host(
     coding = ensemble.coding
 
     def explain(some: range) -> None:
-        rows = slice(some.start, some.stop)
-        codes_a, codes_b = coding.on_host(a[rows]), coding.on_host(b[rows])
-        found = np.zeros((len(some), used.size))
-        for block in blocks:
-            add_contributions(block, codes_a, codes_b, coding, found)
-        total[rows][:, used] = found
+        codes_a, codes_b = (coding.on_host(points[some.start : some.stop]) for points in (a, b))
+        for few in cut(range(len(some)), at_once):
+            columns = slice(few.start, few.stop)
+            found = np.zeros((used.size, len(few)))
+            for block in blocks:
+                add_contributions(block, codes_a[:, columns], codes_b[:, columns], coding, found)
+            total[some.start + few.start : some.start + few.stop, used] = found.T
 
-    n_threads = n_cores() if a.shape[0] >= _THREADED_PAIRS else 1
-    if blocks:
-        for_each(explain, cut(range(a.shape[0]), _pairs_at_once(blocks, n_threads)), n_threads=n_threads)
+    n = a.shape[0]
+    if blocks and n:
+        n_threads = n_cores() if n >= _THREADED_PAIRS else 1
+        at_once = _pairs_at_once(blocks, n_threads)
+        # Codes take a few calls a feature, so they are made for many chunks; each thread has as many slices.
+        slices = -(-n // (n_threads * _CODED_AT_ONCE)) * n_threads
+        length = -(-n // (slices * at_once)) * at_once
+        for_each(explain, cut(range(n), length), n_threads=n_threads)
     return total
 
 

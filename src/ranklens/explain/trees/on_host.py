@@ -17,7 +17,7 @@ from ranklens.explain.trees.layout import Block
 from ranklens.explain.trees.weights import payoffs
 from ranklens.kernels.tree_paths import COUNT_BITS
 
-PAIRS_AT_ONCE = 128
+PAIRS_AT_ONCE = 64
 Array = NDArray[Any]
 
 
@@ -37,6 +37,7 @@ class HostBlock:
     dtype: Any
     share_b: Array
     share_a: Array
+    players: tuple[Array, ...]
 
     @property
     def bytes_per_pair(self) -> int:
@@ -67,49 +68,49 @@ def host_block(block: Block, coding: Coding) -> HostBlock:
         dtype=np.uint16 if shift == 5 else np.uint32,
         share_b=only_b[p, q],
         share_a=only_a[p, q],
+        players=tuple(block.player[slot] for slot in block.slots),
     )
 
 
 def add_contributions(host: HostBlock, codes_a: Array, codes_b: Array, coding: Coding, total: Array) -> None:
     """Add a block's contributions for the pairs of `codes_a` and `codes_b` (features, m) to `total`.
 
-    `total` has shape (m, players).
+    `total` has shape (players, m).
     """
+    m = codes_a.shape[1]
     states = clause_states(host, codes_a, codes_b, coding)
     sums = path_sums(host, states)
-    m = codes_a.shape[1]
+    # Wrapping, 0 becomes the largest number: what is left are live leaves that pay someone.
     item = np.flatnonzero((sums - host.dtype(1)) < 4**host.shift - 1)
-    leaf, pair = (item >> 7, item & 127) if m == PAIRS_AT_ONCE else np.divmod(item, m)
     counts = sums.reshape(-1).take(item)
-    value = host.block.value.take(leaf)
-    pay = np.empty((item.size, 2))
-    np.multiply(value, host.share_b.take(counts), out=pay[:, 0])
-    np.multiply(value, host.share_a.take(counts), out=pay[:, 1])
-    _pay_players(host, states, leaf, pair, pay, total)
-
-
-def _pay_players(host: HostBlock, states: Array, leaf: Array, pair: Array, pay: Array, total: Array) -> None:
-    m, n_players = total.shape
-    flat_states, flat_pay = states.reshape(-1), pay.reshape(-1)
-    row = pair * n_players
+    value = host.block.value.take(_divided(item, m)[0])
+    pays = np.empty((item.size, 2))
+    np.multiply(value, host.share_b.take(counts), out=pays[:, 0])
+    np.multiply(value, host.share_a.take(counts), out=pays[:, 1])
     places, amounts = [], []
-    for slot in host.block.slots:
-        n = int(np.searchsorted(leaf, slot.size))
-        clause = slot.take(leaf[:n], mode="clip")
-        at = clause * m
-        at += pair[:n]
-        state = flat_states.take(at, mode="clip")
+    for slot, player in zip(host.block.slots, host.players, strict=True):
+        n = int(np.searchsorted(item, slot.size * m))
+        state = states.take(slot, axis=0, mode="clip").reshape(-1).take(item[:n], mode="clip")
         some = np.flatnonzero(state != 0)
-        side = state.take(some, mode="clip") >> host.shift
-        place = host.block.player.take(clause.take(some, mode="clip"), mode="clip")
-        place += row.take(some, mode="clip")
+        leaf, pair = _divided(item.take(some, mode="clip"), m)
+        place = player.take(leaf, mode="clip") * m
+        place += pair
         places.append(place)
+        # The second of the two amounts is for A-only players.
+        only_a = state.take(some, mode="clip") >> host.shift
         some *= 2
-        some += side
-        amounts.append(flat_pay.take(some, mode="clip"))
+        some += only_a
+        amounts.append(pays.reshape(-1).take(some, mode="clip"))
     if places:
-        flat = np.bincount(np.concatenate(places), np.concatenate(amounts), minlength=m * n_players)
-        total += flat.reshape(m, n_players)
+        found = np.bincount(np.concatenate(places), np.concatenate(amounts), total.size)
+        total += found.reshape(total.shape)
+
+
+def _divided(item: Array, m: int) -> tuple[Array, Array]:
+    """Return the quotient and the remainder by m; a power of two is much faster."""
+    if m & (m - 1):
+        return np.divmod(item, m)
+    return item >> (m.bit_length() - 1), item & (m - 1)
 
 
 def clause_states(host: HostBlock, codes_a: Array, codes_b: Array, coding: Coding) -> Array:

@@ -30,6 +30,7 @@ class Paths:
     low, high : int array, shape (leaves, width)
     special : uint64 array, shape (leaves, width, words)
     value : float array, shape (leaves,)
+        What the leaf adds more than one leaf of its tree that is left out.
     """
 
     feature: Ints
@@ -90,7 +91,8 @@ def _add_categories(special: Words, nodes: Nodes, feature: Ints, coding: Coding)
 def merged_paths(nodes: Nodes, coding: Coding, branching: Branching) -> Paths:
     """Walk all trees down together, level by level, and merge conditions on the way.
 
-    Leaves that no value reaches, and those that add nothing, are left out.
+    Leaves that no value reaches are left out. The values are those above one leaf of each tree, which is left
+    out as well: a constant moves no contribution, and a leaf of few conditions is one that many rows reach.
     """
     width, words = 1, coding.n_words
     node = nodes.roots
@@ -103,10 +105,10 @@ def merged_paths(nodes: Nodes, coding: Coding, branching: Branching) -> Paths:
         value=np.zeros(node.size),
     )
     finished = []
+    base = np.full(nodes.roots.size, np.nan)
     while node.size:
         leaf = branching.feature[node] == NO_FEATURE
-        ends = node[leaf]
-        finished.append(_with_values(walk[leaf], nodes.value[ends]))
+        finished.append(_with_values(walk[leaf], _above_base(node[leaf], nodes, base)))
         node, walk = node[~leaf], walk[~leaf]
         if node.size:
             node, walk = _one_level(node, walk, nodes, coding, branching)
@@ -160,6 +162,16 @@ def _widened(walk: Paths) -> Paths:
         special=np.concatenate([walk.special, np.zeros_like(walk.special)], axis=1),
         value=walk.value,
     )
+
+
+def _above_base(ends: Ints, nodes: Nodes, base: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Subtract from leaves the value of the first leaf of their tree, which is noted in `base`."""
+    tree = np.searchsorted(nodes.roots, ends, side="right") - 1
+    first = np.flatnonzero(np.isnan(base[tree]))
+    _, unique = np.unique(tree[first], return_index=True)
+    first = first[unique]
+    base[tree[first]] = nodes.value[ends[first]]
+    return np.asarray(nodes.value[ends] - base[tree])
 
 
 def _with_values(walk: Paths, value: NDArray[np.float64]) -> Paths:
