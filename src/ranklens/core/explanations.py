@@ -266,12 +266,16 @@ class PairwiseExplanations(Sequence[PairwiseExplanation]):
 def ranked(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     """Return (name, value) by absolute size, largest first, ties by name.
 
+    Values that differ by rounding alone, 1e-12 of the largest, are ties.
+
     Examples
     --------
     >>> ranked({"b": 1.0, "a": -1.0, "c": 2.0})
     (('c', 2.0), ('a', -1.0), ('b', 1.0))
     """
-    return tuple(sorted(values.items(), key=lambda item: (-abs(item[1]), item[0])))
+    largest = max((abs(value) for value in values.values()), default=0.0)
+    step = 1e-12 * largest or 1.0
+    return tuple(sorted(values.items(), key=lambda item: (-round(abs(item[1]) / step), item[0])))
 
 
 def decimals(values: Any) -> int:

@@ -113,6 +113,8 @@ class Model(ABC):
             raise ModelError(f"{self.kind} returned {scores.dtype} values; scores must be real numbers")
         if not isinstance(points, np.ndarray) and isinstance(scores, np.ndarray):
             scores = self.backend_for(points).asarray(scores)
+        if hasattr(scores, "detach"):
+            scores = scores.detach()
         return scores if shape == (n,) else scores[:, 0]
 
     def require_finite(self, scores: Any, points: Any) -> None:
