@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranklens.arrays import namespace
+from ranklens.arrays import device_of, namespace
+
+
+def mean_rows(totals: Any, n: Any) -> Any:
+    """Return e and e², shape (2, ...), with e the deviations of the first n totals from their mean."""
+    xp = namespace(totals)
+    place = xp.arange(totals.shape[0], dtype=xp.int64, device=device_of(totals))
+    away = xp.where(place < n, totals - xp.sum(totals) / n, 0.0)
+    return xp.stack([away, away * away])
 
 
 def ratio_rows(totals: Any, sizes: Any) -> Any:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from ranklens.arrays import Backend, Seed, backend_of, compiled, resolve_backend, seed_of, steady, to_host
+from ranklens.arrays import Seed, resolve_backend, seed_of
 from ranklens.core import BootstrapInterval
 from ranklens.core.per_query import QueryId
-from ranklens.kernels.resample_moments import centred_rows, ratio_rows
-from ranklens.kernels.resample_sums import resample_sums
-from ranklens.kernels.resamples import extremes_and_sum, order_statistics
+from ranklens.stats.bootstrap_job import Job
 from ranklens.stats.design import Design, check_units
-from ranklens.stats.interval_levels import expanded_tail
-from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import (
     ALTERNATIVES,
     METHODS,
@@ -26,9 +20,7 @@ from ranklens.stats.options import (
     tail_of,
 )
 from ranklens.stats.power import check_alpha
-from ranklens.stats.resampled import Resampled
-from ranklens.stats.sample import as_sample, eps_of, finite_part, require_finite
-from ranklens.stats.units import Units
+from ranklens.stats.sample import as_sample, eps_of
 
 
 def paired_bootstrap(
@@ -136,7 +128,7 @@ def interval_of(
         n = int(sample.shape[0])
         units = None if design.is_simple else design.units(n if queries is None else queries)
         check_units(units, n, minimum)
-        job = _Job(sample, units, eps_of(deltas, backend), interval, tail_of(alpha, alternative), backend)
+        job = Job(sample, units, eps_of(deltas, backend), interval, tail_of(alpha, alternative), backend)
         mean, low, high = job.computed() if method == "exact" else job.sampled(number, n_resamples)
     return BootstrapInterval(
         mean,
@@ -148,142 +140,4 @@ def interval_of(
         number,
         interval,
         None if units is None else units.n,
-    )
-
-
-class _Job(NamedTuple):
-    """A sample on its backend, and the interval that is wanted of it."""
-
-    sample: Any
-    units: Units | None
-    eps: float
-    kind: str
-    tail: float
-    backend: Backend
-
-    @property
-    def n(self) -> int:
-        return int(self.sample.shape[0]) if self.units is None else self.units.n
-
-    @property
-    def totals(self) -> Any:
-        return self.sample if self.units is None else self.units.totals_on(self.sample, self.backend)
-
-    def sampled(self, seed: int, n_resamples: int) -> tuple[float, float, float]:
-        """Return the mean and both ends, from resamples."""
-        size = 1.0 if self.units is None else self.units.even_size
-        if size is not None and self.kind in ("percentile", "expanded"):
-            tail = expanded_tail(self.tail, self.n) if self.kind == "expanded" else self.tail
-            return _resampled(self, size, seed, n_resamples, (n_resamples - 1) * tail)
-        return _resampled_ratio(self, seed, n_resamples)
-
-    def computed(self) -> tuple[float, float, float]:
-        """Return the mean and both ends, of infinitely many resamples."""
-        from ranklens.stats.ideal import ideal_interval
-
-        (host,) = to_host(self.sample)
-        require_finite(host)
-        deltas = np.asarray(host, dtype=np.float64)
-        sizes = np.ones(self.n) if self.units is None else self.units.sizes
-        totals = deltas if self.units is None else self.units.totals(deltas)
-        low, high = ideal_interval(totals, sizes, self.kind, self.tail, self.eps, self.backend)
-        return math.fsum(totals.tolist()) / math.fsum(sizes.tolist()) + 0.0, low, high
-
-
-def _resampled(
-    job: _Job, size: float, seed: int, n_resamples: int, tail: float
-) -> tuple[float, float, float]:
-    """Return the mean difference, and the resampled means at place `tail` from the lower and upper end.
-
-    Every unit has the size `size`.
-    """
-    values, factor, n_bad = _comparable(job)
-    summary, n_not_finite = to_host(_summary(values, job.n, factor, seed, n_resamples, tail), n_bad)
-    if n_not_finite:
-        require_finite(to_host(job.sample)[0])
-    factor, smallest, largest, total, *around = summary.tolist()
-    scale = _Scale(job.n, factor * size, smallest, largest)
-    below, above, upper_below, upper_above = around
-    share = tail % 1.0
-    # Both ends are interpolated from outside, so that swapping the runs negates the interval.
-    low = below + (above - below) * share
-    high = upper_above + (upper_below - upper_above) * share
-    return scale.mean(total), scale.mean(low), scale.mean(high)
-
-
-def _resampled_ratio(job: _Job, seed: int, n_resamples: int) -> tuple[float, float, float]:
-    """Return the mean difference and both ends, from the sums of every resample, which come to the host."""
-    backend = job.backend
-    values, factor, n_bad = _comparable(job)
-    sizes, exponent = _scaled_sizes(job)
-    on_device = steady(backend.asarray(sizes), backend)
-    rows = compiled(centred_rows if job.kind == "studentized" else ratio_rows, backend)(values, on_device)
-    sums = _row_sums(rows, job.n, seed, n_resamples)
-    *host, n_not_finite = to_host(values, factor, sums, n_bad)
-    if n_not_finite:
-        require_finite(to_host(job.sample)[0])
-    totals, unit, sums = host
-    resampled = Resampled(totals[: job.n], sizes, sums)
-    low, high = resampled.interval(job.kind, job.tail)
-    mean, low, high = (math.ldexp(end / float(unit), -exponent) + 0.0 for end in (resampled.ratio, low, high))
-    return mean, low, high
-
-
-def _comparable(job: _Job) -> tuple[Any, Any, Any]:
-    """Return the totals rescaled, by what factor, and how many differences are not finite."""
-    totals = job.totals
-    if job.backend.name == "numpy":
-        finite, n_bad = totals, np.zeros(())
-    else:
-        finite, n_bad = finite_part(steady(totals, job.backend))
-    values, factor, _ = comparable_sample(finite, job.backend, job.eps)
-    return values, factor, n_bad
-
-
-def _scaled_sizes(job: _Job) -> tuple[Any, int]:
-    """Return the sizes times 2^-k, whose squares neither over- nor underflow, and k."""
-    if job.units is None:
-        return np.ones(job.n), 0
-    exponent = math.frexp(float(job.units.sizes.max()))[1]
-    return np.ldexp(job.units.sizes, -exponent), exponent
-
-
-def _row_sums(rows: Any, n: int, seed: int, n_resamples: int) -> Any:
-    """Return the sums of every row in every resample, shape (rows, n_resamples)."""
-    backend = backend_of(rows)
-    resamples = range(n_resamples)
-    if backend.name != "numpy":
-        return resample_sums(rows, n, seed=seed, resamples=resamples)
-    return np.stack([resample_sums(row, n, seed=seed, resamples=resamples) for row in rows])
-
-
-class _Scale(NamedTuple):
-    """What turns sums of rescaled differences into means."""
-
-    n: int
-    factor: float
-    smallest: float
-    largest: float
-
-    def mean(self, total: float) -> float:
-        # Rounding must not carry a mean past the values it averages, nor leave a negative zero.
-        mean = total / (self.n * self.factor)
-        return min(max(mean, self.smallest / self.factor), self.largest / self.factor) + 0.0
-
-
-def _summary(values: Any, n: int, factor: Any, seed: int, n_resamples: int, tail: float) -> Any:
-    """Return the factor, the extremes and the sum of the values, and the sums around each end's place."""
-    backend = backend_of(values)
-    xp = backend.xp
-    sums = resample_sums(values, n, seed=seed, resamples=range(n_resamples))
-    last, near = n_resamples - 1, math.floor(tail)
-    far = min(near + 1, last)
-    about = compiled(extremes_and_sum, backend)(values, n)
-    ordered = compiled(order_statistics, backend, static=("ranks",))
-    return xp.concat(
-        [
-            xp.reshape(factor, (1,)),
-            about,
-            ordered(sums, ranks=(near, far, last - far, last - near)),
-        ]
     )

@@ -25,8 +25,8 @@ class Resampled:
     ----------
     totals, sizes : numpy.ndarray of float64, shape (n,)
         Of each unit.
-    sums : numpy.ndarray of float64, shape (2 or 5, n_resamples)
-        Of the rows of `ranklens.kernels.resample_moments`.
+    sums : numpy.ndarray of float64, shape (1, 2 or 5, n_resamples)
+        Of the rows of `ranklens.kernels.resample_moments`; of the totals alone where all sizes are 1.
     """
 
     totals: Floats
@@ -45,7 +45,7 @@ class Resampled:
             return constant, constant
         if kind == "studentized":
             return self._studentized(tail)
-        ratios = self.sums[0] / self.sums[1]
+        ratios = self.sums[0] / (self.sums[1] if len(self.sums) > 1 else len(self.totals))
         low, high = _ends(np.sort(ratios), self._tails(kind, tail, ratios))
         each = self.totals / self.sizes
         return max(low, float(each.min())), min(high, float(each.max()))
@@ -67,7 +67,11 @@ class Resampled:
         A resample without any spread has an infinite t, or 0 where it is where the sample is.
         """
         n = len(self.totals)
-        away, sizes, squares, products, size_squares = self.sums
+        if len(self.sums) == 2:
+            away, squares = self.sums
+            sizes, products, size_squares = np.full_like(away, n), away, np.full_like(away, n)
+        else:
+            away, sizes, squares, products, size_squares = self.sums
         shift = away / sizes
         residual = squares - 2.0 * shift * products + shift * shift * size_squares
         residual = np.where(residual <= _NO_SPREAD * squares, 0.0, residual)
