@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ranklens
 from ranklens.arrays import memory_budget
-from ranklens.core import DataError, ModelError, UnknownNameError
+from ranklens.core import DataError, DataWarning, ModelError, UnknownNameError
 from ranklens.explain import CallableAdapter, QueryFeatures, adapt, correlated_groups, listwise
 from ranklens.explain.shuffling import shuffled_orders
 
@@ -283,7 +283,7 @@ def test_columns_are_aligned_by_name():
     with pytest.raises(DataError, match="has 'c', which is no feature"):
         listwise(model, [wide], "RR")
     with pytest.raises(DataError, match=r"has 3 features without names, and the model 2"):
-        listwise(model, [QueryFeatures.of("q1", "ab", [[1, 2, 3]] * 2, {})], "RR")
+        listwise(model, [QueryFeatures.of("q1", "ab", [[1, 2, 3]] * 2, {"a": 1})], "RR")
 
 
 @pytest.mark.parametrize(
@@ -325,6 +325,23 @@ def test_a_score_that_is_not_finite_is_refused():
     model = CallableAdapter(lambda x: x[:, 0] / 0.0 if len(x) > 3 else x[:, 0], ["x"])
     with pytest.raises(ModelError, match="not finite"), np.errstate(divide="ignore"):
         listwise(model, [query(column(3, 2, 1), (1, 0, 0))], "nDCG")
+
+
+def test_queries_without_a_judgement_are_left_out_as_evaluate_leaves_them_out():
+    judged = query(column(1, 2), (1, 0), "judged")
+    unknown = QueryFeatures.of("unknown", "ab", column(1, 2), {})
+    with pytest.warns(DataWarning, match="1 query without a judgement left out: unknown"):
+        found = listwise(FIRST, [unknown, judged], "nDCG")
+    assert list(found.baseline.per_query) == ["judged"]
+    with pytest.raises(DataError, match="none of the 1 queries has a judgement"):
+        listwise(FIRST, [unknown], "nDCG")
+
+
+def test_a_query_without_a_relevant_document_counts_as_zero():
+    queries = [query(column(1, 2), (0, 0), "none"), query(column(1, 2), (1, 0), "one")]
+    found = listwise(FIRST, queries, "nDCG")
+    assert dict(found["x"].per_query)["none"] == 0.0
+    assert found["x"].mean == pytest.approx(-0.184535 / 2, abs=1e-6)
 
 
 def test_progress_is_told():

@@ -77,20 +77,17 @@ def _query_of(queries: Sequence[Any], documents: Sequence[str]) -> Any:
 
 def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -> Document:
     """Return the table of importances."""
-    metric = f"{found.measure} drop"
+    metric, n_queries = f"{found.measure} drop", found.baseline.n_queries
     rows = [(name, value, found.n_moved(name)) for name, value in found.ranked()]
     table = Table(
         None,
         ["feature", metric, "queries moved"],
-        [
-            [name, signed(value, 4), f"{moved}/{found.baseline.n_queries}"]
-            for name, value, moved in _top(rows, options)
-        ],
+        [[name, signed(value, 4), f"{moved}/{n_queries}"] for name, value, moved in _top(rows, options)],
     )
     return Document(
         headline=[
-            f"{found.measure} is {fixed(found.baseline.mean)} over {found.baseline.n_queries} queries, and drops by "
-            "this when a feature is shuffled within them"
+            f"{found.measure} is {fixed(found.baseline.mean)} over {n_queries} queries, and drops by this when a "
+            "feature is shuffled within them"
         ],
         tables=[table],
         notes=[

@@ -12,7 +12,7 @@ from ranklens.explain.change_features import Effects
 from ranklens.explain.change_path import Path, Side
 from ranklens.explain.importance import model_for
 from ranklens.explain.method import DEFAULT_ROWS, check_positive
-from ranklens.explain.queries import Queries, query_list
+from ranklens.explain.queries import Queries, judged_queries
 from ranklens.metrics.names import MeasureLike, parse_measure
 
 MOST_SWAPS = 1000
@@ -99,7 +99,7 @@ def explain_change(
     """
     if max_swaps is not None:
         check_positive("max_swaps", max_swaps)
-    found = query_list(queries)
+    found = judged_queries(queries)
     parsed = parse_measure(measure)
     models = [model_for(model, found[0].names) for model in (model_a, model_b)]
     sides = [

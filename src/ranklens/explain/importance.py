@@ -16,7 +16,7 @@ from ranklens.explain.method import check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
 from ranklens.explain.players import Players, players_of
-from ranklens.explain.queries import Queries, Stack, query_list, stacked
+from ranklens.explain.queries import Queries, Stack, judged_queries, stacked
 from ranklens.explain.ranking import Ranker
 from ranklens.explain.scoring import Scorer
 from ranklens.explain.shuffling import Shuffled, drawn_together, joined_rows, shuffled_queries
@@ -41,10 +41,9 @@ def listwise(
     """Say how much each feature contributes to a measure of the rankings.
 
     The values of a feature are shuffled among the documents of each query, the model scores them again, and
-    they are ranked again; the importance is
+    they are ranked again; the importance, averaged over the repeats and then over the queries, is
 
-        measure(original ranking) - measure(shuffled ranking),  averaged over the repeats, then over the
-        queries
+        measure(original ranking) - measure(shuffled ranking)
 
     (permutation importance, Breiman 2001, within queries). The feature keeps its distribution in the query
     and loses only its tie to the documents, so that one which is the same for all documents of every query
@@ -83,11 +82,13 @@ def listwise(
     UnknownNameError
         For an unknown measure, or an unknown feature in `groups`.
 
-    Notes ----- Documents are ranked as `ranklens.evaluate` ranks them: by score, then by id descending. The
-    identity is one of the orders that may be drawn, and negative importances stay negative. A query with one
-    document, or a feature that is constant in it, gives exactly 0, and the model is not asked. A query
-    without a relevant document counts as in `ranklens.evaluate`: it is measured like any other, which for
-    most measures gives 0.
+    Notes
+    -----
+    Documents are ranked as `ranklens.evaluate` ranks them: by score, then by id descending. The identity is
+    one of the orders that may be drawn, and negative importances stay negative. A query with one document, or
+    a feature that is constant in it, gives exactly 0, and the model is not asked. Queries without a relevant
+    document are measured like any other, which for most measures gives 0; queries without any judgement are
+    left out, with a warning.
 
     Shuffled documents may be such as never occur: the model is asked where it was not trained. Of two
     features that carry the same signal each stands in for the other, and both look useless: see
@@ -103,7 +104,7 @@ def listwise(
     bm25 +0.2897 (moved 1 query)
     price +0.0000 (moved 0 queries)
     """
-    found = query_list(queries)
+    found = judged_queries(queries)
     check_positive("n_repeats", n_repeats)
     if batch_rows is not None:
         check_positive("batch_rows", batch_rows)

@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, backend_of, to_host
-from ranklens.core import DataError, QueryIndex
+from ranklens.core import DataError, DataWarning, QueryIndex
 from ranklens.core.errors import nearest_names
+from ranklens.core.user_line import warn_user
 from ranklens.io.query_features import QueryFeatures
 
 Queries = QueryFeatures | Iterable[QueryFeatures]
 Floats = NDArray[np.float64]
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Stack:
         return max((float(pool[0]) for pool in self.pools if pool.size), default=0.0)
 
     def on(self, backend: Backend, dtype: Any = None) -> Any:
-        """Return the features on a backend, by default in their own type; they stay where they are if they can.
+        """Return the features on a backend, by default in their own type, not moved without need.
 
         Inside ``backend.precise()``.
         """
@@ -98,6 +101,28 @@ def query_list(queries: Queries) -> list[QueryFeatures]:
         if one.query_id == other.query_id:
             raise DataError(f"queries holds {one.query_id!r} twice; ids must be distinct")
     return found
+
+
+def judged_queries(queries: Queries) -> list[QueryFeatures]:
+    """Return the queries that can be measured, sorted by id.
+
+    Those without a judgement are left out, and counted in a warning.
+
+    Raises
+    ------
+    DataError
+        When none is left; else as `query_list`.
+    """
+    found = query_list(queries)
+    judged = [query for query in found if query.grades]
+    if not judged:
+        raise DataError(f"none of the {len(found)} queries has a judgement; give QueryFeatures.of grades")
+    if len(judged) < len(found):
+        left_out = [query.query_id for query in found if not query.grades]
+        shown = ", ".join(left_out[:_SHOWN]) + (", …" if len(left_out) > _SHOWN else "")
+        count = "1 query" if len(left_out) == 1 else f"{len(left_out)} queries"
+        warn_user(f"{count} without a judgement left out: {shown}", DataWarning)
+    return judged
 
 
 def stacked(queries: Queries, names: Sequence[str], *, others: Iterable[str] = ()) -> Stack:
