@@ -148,8 +148,8 @@ class ListwiseImportance(Mapping[str, MetricResult]):
     def __str__(self) -> str:
         n_queries = _counted(self.baseline.n_queries)
         lines = [
-            f"{self.measure} {fixed(self.baseline.mean)} over {n_queries}; its drop when a feature is shuffled "
-            f"within the queries ({self.n_repeats} repeats):"
+            f"{self.measure} {fixed(self.baseline.mean)} over {n_queries}; its drop when a feature is "
+            f"shuffled within the queries ({self.n_repeats} repeats):"
         ]
         for name, value in self.ranked()[:SHOWN]:
             lines.append(f"{name} {signed(value, 4)} (moved {_counted(self.n_moved(name))})")
