@@ -1,5 +1,6 @@
 """A whole experiment: pairs, measures, segments, families."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -43,11 +44,24 @@ def test_all_pairs(evaluations):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["monte-carlo", "exact"])
-def test_a_row_is_the_single_comparison(evaluations, method):
-    for row in compare_many(evaluations, method=method, seed=3, correction=None):
-        a, b = evaluations[row.run_a][row.metric], evaluations[row.run_b][row.metric]
-        assert row == compare(a, b, method=method, seed=row.seed, run_a=row.run_a, run_b=row.run_b)
+def single(evaluations, row, method):
+    a, b = evaluations[row.run_a][row.metric], evaluations[row.run_b][row.metric]
+    return compare(a, b, method=method, seed=row.seed, run_a=row.run_a, run_b=row.run_b)
+
+
+def test_a_sampled_row_is_the_single_comparison(evaluations):
+    for row in compare_many(evaluations, method="monte-carlo", seed=3, correction=None):
+        assert row == single(evaluations, row, "monte-carlo")
+
+
+def test_an_exact_row_is_the_single_comparison_up_to_its_error_bound(evaluations):
+    computed = ("p_value", "p_error", "log10_p", "ci_low", "ci_high")
+    for row in compare_many(evaluations, method="exact", correction=None):
+        alone = single(evaluations, row, "exact")
+        assert dataclasses.replace(row, **{name: getattr(alone, name) for name in computed}) == alone
+        assert abs(row.p_value - alone.p_value) <= row.p_error + alone.p_error
+        for name in ("ci_low", "ci_high"):
+            assert getattr(row, name) == pytest.approx(getattr(alone, name), abs=1e-3 * row.se)
 
 
 def test_a_measure_is_a_family(evaluations):
