@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ranklens.arrays.mesh import first_device, whole
 from ranklens.arrays.precision import float_dtype_of, jax_precise
 from ranklens.core import MissingDependencyError
 
@@ -46,7 +47,8 @@ class Backend:
     xp : module
         The namespace.
     device : object
-        What creation functions are given as ``device=``; None where the library chooses.
+        What creation functions are given as ``device=``; None where the library chooses. On several JAX
+        devices it is the sharding that copies to all of them.
     float_dtype : dtype
         float64 wherever the device has it.
     """
@@ -59,9 +61,12 @@ class Backend:
     def asarray(self, values: Any, dtype: Any = None) -> Any:
         """Put `values` on the device; floats get `float_dtype`, everything else keeps its type.
 
-        uint64 words become int64 with the same bits, since most libraries cannot compute with uint64.
+        uint64 words become int64 with the same bits, since most libraries cannot compute with uint64. A torch
+        tensor that records gradients comes without them.
         """
         if not isinstance(values, np.ndarray) and is_array(values):
+            if self.name == "torch":
+                values = values.detach()
             return self.xp.astype(values, dtype or self._dtype_for(values), copy=False)
         host = np.asarray(values)
         if self.name == "numpy":
@@ -77,7 +82,8 @@ class Backend:
     @property
     def on_accelerator(self) -> bool:
         """Whether the device is not the processor."""
-        kind = getattr(self.device, "platform", None) or getattr(self.device, "type", None)
+        device = first_device(self.device)
+        kind = getattr(device, "platform", None) or getattr(device, "type", None)
         return self.name == "cupy" or kind not in (None, "cpu")
 
     def precise(self) -> AbstractContextManager[None]:
@@ -133,8 +139,11 @@ def namespace(*arrays: Any) -> Any:
 
 
 def device_of(array: Any) -> Any:
-    """Return the device of an array, as creation functions take it; None where the library chooses."""
-    return None if isinstance(array, np.ndarray) else getattr(array, "device", None)
+    """Return the device of an array, as creation functions take it; None where the library chooses.
+
+    Of an array that several JAX devices share it is the sharding that copies to all of them.
+    """
+    return None if isinstance(array, np.ndarray) else whole(getattr(array, "device", None))
 
 
 def load_namespace(name: str) -> Any:

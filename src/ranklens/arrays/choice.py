@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ranklens.arrays.backend import NAMES, Backend, backend_of, is_array, load_namespace, make_backend
+from ranklens.arrays.mesh import spread_over
 from ranklens.arrays.setting import Change, Setting
 from ranklens.core import MissingDependencyError, UnknownNameError
 
@@ -17,7 +19,7 @@ _logger = logging.getLogger("ranklens")
 _chosen: Setting[Backend] = Setting("ranklens backend")
 
 
-def use_backend(name: str) -> Change[Backend]:
+def use_backend(name: str, devices: int | Iterable[Any] | None = None) -> Change[Backend]:
     """Choose the backend for mappings, lists and files; arrays always stay where they are.
 
     Takes effect at once. In a ``with`` statement the former backend comes back at the end.
@@ -27,11 +29,16 @@ def use_backend(name: str) -> Change[Backend]:
     name : {"numpy", "cupy", "jax", "torch", "array_api_strict", "auto"}
         ``"auto"`` takes an accelerator if one is usable, else numpy, and logs which at level info.
         Without any choice the environment variable ``RANKLENS_BACKEND`` decides, then ``"numpy"``.
+    devices : int or iterable of jax.Device, optional
+        With ``"jax"``: over how many of JAX's devices, or over which, flips and resamples are spread. Counts
+        are the same for any number. By default all work is done on the device that JAX prefers.
 
     Raises
     ------
     UnknownNameError
         For any other name.
+    ValueError
+        For `devices` of another backend, and for more of them than there are.
     MissingDependencyError
         When the library is not installed or finds no device. Nothing falls back silently.
 
@@ -42,7 +49,7 @@ def use_backend(name: str) -> Change[Backend]:
     ...     current_backend().name
     'numpy'
     """
-    return _chosen.change(open_backend(name))
+    return _chosen.change(open_backend(name) if devices is None else _spread_backend(name, devices))
 
 
 def current_backend() -> Backend:
@@ -66,6 +73,12 @@ def open_backend(name: str) -> Backend:
     return make_backend(name, xp, preferred_device(name, xp))
 
 
+def _spread_backend(name: str, devices: int | Iterable[Any]) -> Backend:
+    if name != "jax":
+        raise ValueError(f"devices= is for the backend 'jax', got {name!r}; leave it out")
+    return make_backend(name, load_namespace(name), spread_over(devices))
+
+
 def preferred_device(name: str, xp: Any) -> Any:
     """Return the device on which a library makes its arrays; creating one there proves that it is usable."""
     if name == "numpy":
@@ -79,7 +92,10 @@ def preferred_device(name: str, xp: Any) -> Any:
                 "a GPU that CUDA or ROCm can use", "the 'cupy' backend", "the driver of the card"
             ) from error
     if name == "torch":
-        return importlib.import_module("torch").get_default_device()
+        torch = importlib.import_module("torch")
+        device = torch.get_default_device()
+        # A default of "meta" serves to build modules without their values; nothing can be computed there.
+        return torch.device("cpu") if device.type == "meta" else device
     return xp.asarray([0.0]).device
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ranklens.arrays.backend import Backend
 from ranklens.arrays.compile import compiled
+from ranklens.arrays.mesh import spread
 from ranklens.arrays.streams import BLOCK, LANES, Purpose, key_of
 
 ROUNDS = 10
@@ -22,7 +23,7 @@ def device_words(backend: Backend, seed: int, start: int, stop: int, columns: ra
     """Return `streams.words` as an int64 array (the same bits) made on the backend's device."""
     xp, device = backend.xp, backend.device
     first, last = start // LANES, -(-stop // LANES)
-    counts = xp.arange(first, last, dtype=xp.int64, device=device)
+    counts = spread(xp.arange(first, last, dtype=xp.int64, device=device), backend, axis=0)
     column = xp.arange(columns.start, columns.stop, columns.step, dtype=xp.int64, device=device)
     keys = xp.asarray(round_keys(seed), dtype=xp.int64, device=device)
     lanes = compiled(philox, backend)(

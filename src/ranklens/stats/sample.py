@@ -114,7 +114,7 @@ def _as_floats(values: Any, backend: Backend, query_ids: Sequence[str] | None) -
     xp = backend.xp
     if not xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
-    return xp.astype(values, backend.float_dtype, copy=False)
+    return backend.asarray(values, dtype=backend.float_dtype)
 
 
 def _host_numbers(values: Any) -> NDArray[Any]:
