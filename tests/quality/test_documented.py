@@ -18,7 +18,7 @@ CALLS = [
     for name in PUBLIC
     if not (inspect.isclass(getattr(ranklens, name)) and issubclass(getattr(ranklens, name), BaseException))
 ]
-ROOMS = ("arrays", "core", "io", "kernels", "metrics", "stats")
+ROOMS = ("arrays", "core", "explain", "io", "kernels", "metrics", "stats")
 
 
 def room_names() -> Iterator[tuple[str, str]]:
