@@ -36,6 +36,17 @@ def read_model(path: str | os.PathLike[str], names: Iterable[str] | None = None)
     ------
     DataError
         When the file holds no such model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.txt"
+    ...     _ = path.write_text("## Coordinate Ascent\\n1:2.0 2:-1.0\\n")
+    ...     model = read_model(path, ["bm25", "price"])
+    >>> model.score(np.asarray([[1.0, 0.25]]))
+    array([1.75])
     """
     file = Path(path)
     data = file.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import open_backend
+from ranklens.core import ModelError
 from ranklens.explain.models.base import Model
 from ranklens.explain.trees import TreeEnsemble, UnsupportedTreesError
 
 _PROBES = 32
+_logger = logging.getLogger("ranklens")
 
 
 class TreeModel(Model):
@@ -52,6 +55,7 @@ class TreeModel(Model):
             self._check(ensemble)
             ensemble.paths  # noqa: B018
         except UnsupportedTreesError as error:
+            _logger.info("%s has no closed form and is asked for every score: %s", self.kind, error.why)
             return None, error.why
         return ensemble, None
 
@@ -62,7 +66,8 @@ class TreeModel(Model):
         if not (off <= self.tolerance * max(1.0, ensemble.largest_sum())).all():
             worst = int(off.argmax())
             raise UnsupportedTreesError(
-                f"its trees add up to {sums[worst]!r} for a row that the model scores {scores[worst]!r}"
+                f"its trees add up to {float(sums[worst])!r} for a row that the model scores "
+                f"{float(scores[worst])!r}"
             )
 
 
@@ -74,12 +79,29 @@ class EnsembleModel(TreeModel):
     ensemble : TreeEnsemble
     names : iterable of str
         The features, in the order of the columns.
+
+    Raises
+    ------
+    ModelError
+        When there are more or fewer names than features.
+
+    Examples
+    --------
+    >>> from ranklens.explain.trees import Tree
+    >>> columns = [0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 2.0, 7.0], [True, True, True]
+    >>> stump = Tree(*map(np.asarray, columns))
+    >>> EnsembleModel(TreeEnsemble.of([stump], 1), ["bm25"]).score(np.asarray([[0.5], [0.6]]))
+    array([2., 7.])
     """
 
     kind = "the tree ensemble"
 
     def __init__(self, ensemble: TreeEnsemble, names: Iterable[str]) -> None:
         super().__init__(names)
+        if len(self.names) != ensemble.n_features:
+            raise ModelError(
+                f"{self.kind} has {ensemble.n_features} features, and names holds {len(self.names)}"
+            )
         self.ensemble = ensemble
 
     def read_trees(self) -> TreeEnsemble:

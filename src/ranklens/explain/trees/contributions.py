@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, budget_bytes, cut
+from ranklens.arrays import Backend, cut, rows_within
 from ranklens.arrays.threads import for_each, n_cores
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.on_device import contributions_on_device
@@ -16,6 +16,8 @@ from ranklens.explain.trees.on_host import PAIRS_AT_ONCE, HostBlock, add_contrib
 _THREADED_PAIRS = 256
 """Fewer pairs are done before a second thread has started."""
 _CODED_AT_ONCE = 2048
+# Both points' values and codes, and one feature's comparisons spread over all.
+_CODE_BYTES = 20
 
 
 def tree_contributions(
@@ -106,8 +108,9 @@ def _on_host(
     if blocks and n:
         n_threads = n_cores() if n >= _THREADED_PAIRS else 1
         at_once = _pairs_at_once(blocks, n_threads)
-        # Codes take a few calls a feature, so they are made for many chunks; each thread has as many slices.
-        slices = -(-n // (n_threads * _CODED_AT_ONCE)) * n_threads
+        # Codes take a few calls a feature, so they are made for many chunks at once.
+        coded = rows_within(_CODE_BYTES * len(coding.features), _CODED_AT_ONCE, share=0.5 / n_threads)
+        slices = -(-n // (n_threads * coded)) * n_threads
         length = -(-n // (slices * at_once)) * at_once
         for_each(explain, cut(range(n), length), n_threads=n_threads)
     return total
@@ -116,8 +119,7 @@ def _on_host(
 def _pairs_at_once(blocks: list[HostBlock], n_threads: int) -> int:
     """Return the pairs of a chunk: what stays in the cache, unless the memory budget is smaller still."""
     most = max(block.bytes_per_pair for block in blocks)
-    fitting = budget_bytes() // (n_threads * most)
-    return max(1, min(PAIRS_AT_ONCE, fitting))
+    return rows_within(most, PAIRS_AT_ONCE, share=0.5 / n_threads)
 
 
 def _key(player_of: NDArray[np.int64]) -> tuple[int, ...]:

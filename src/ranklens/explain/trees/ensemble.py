@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays import cut, rows_within
 from ranklens.explain.trees.codes import WORD_BITS, Coding, coding_of
 from ranklens.explain.trees.layout import Block, blocks_of
 from ranklens.explain.trees.on_host import HostBlock, host_block
@@ -17,6 +18,9 @@ from ranklens.explain.trees.paths import Branching, Paths, branching_of, merged_
 from ranklens.explain.trees.tree import NO_FEATURE, Nodes, Tree, joined
 
 _ROWS_AT_ONCE = 1024
+# A row's temporaries: for each tree the node, what it looks at and where it goes; for each feature the code.
+_NODE_BYTES = 96
+_CODE_BYTES = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +103,9 @@ class TreeEnsemble:
     def scores(self, points: NDArray[Any]) -> NDArray[np.float64]:
         """Return the scores of host rows, shape (n, features), by walking down the trees."""
         points = np.asarray(points)
-        found = [
-            self._scores(points[start : start + _ROWS_AT_ONCE])
-            for start in range(0, points.shape[0], _ROWS_AT_ONCE)
-        ]
+        row_bytes = _NODE_BYTES * self.n_trees + _CODE_BYTES * len(self.coding.features)
+        at_once = rows_within(row_bytes, _ROWS_AT_ONCE, share=0.5)
+        found = [self._scores(points[few.start : few.stop]) for few in cut(range(points.shape[0]), at_once)]
         return np.concatenate(found) if found else np.empty(0)
 
     def _scores(self, points: NDArray[Any]) -> NDArray[np.float64]:
