@@ -12,7 +12,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.core import MetricResult
+from ranklens.arrays import use_backend
+from ranklens.core import MetricResult, UnknownNameError
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.stats import compare, compare_many, simultaneous
 from ranklens.stats.beside import t_p_value, wilcoxon_p_value
@@ -160,17 +161,72 @@ def test_a_comparison_without_a_standard_error_is_named():
         simultaneous([row])
 
 
+def deltas_of(runs, rows):
+    return np.array([
+        [runs[row.run_b].per_query[q] - runs[row.run_a].per_query[q] for q in sorted(runs["r0"].per_query)]
+        for row in rows
+    ])  # fmt: skip
+
+
+def test_the_dependence_of_a_family_counts_where_the_values_are_given():
+    runs = experiment()
+    table = compare_many(runs, baseline="r0")
+    together = simultaneous(table, runs)
+    reach = {round((row.simultaneous_high - row.delta) / row.se, 9) for row in together}
+    assert len(reach) == 1
+    deltas = deltas_of(runs, table)
+    centred = deltas - deltas.mean(axis=1, keepdims=True)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (40_000, 30))
+    flipped = signs[:, None, :] * centred
+    t = flipped.mean(axis=2) / (flipped.std(axis=2, ddof=1) / math.sqrt(30))
+    assert reach.pop() == pytest.approx(np.quantile(abs(t).max(axis=1), 0.95), rel=0.03)
+    assert together[0].simultaneous_high < simultaneous(table)[0].simultaneous_high
+
+
+def test_a_family_of_one_run_many_times_needs_no_wider_intervals():
+    runs = experiment(2)
+    copies = {"r0": runs["r0"], **{f"copy{i}": runs["r1"] for i in range(20)}}
+    one = simultaneous(compare_many(runs, baseline="r0"), runs)[0]
+    many = simultaneous(compare_many(copies, baseline="r0"), copies)
+    assert {row.simultaneous_low for row in many} == {one.simultaneous_low}
+
+
+@pytest.mark.parametrize("name", ["jax", "torch", "array_api_strict"])
+def test_every_backend_gives_the_same_simultaneous_intervals(name):
+    pytest.importorskip(name)
+    runs = experiment()
+    part = MetricResult("AP", dict(list(runs["r3"].per_query.items())[:25]))
+    runs = {**runs, "r3": part, "same": runs["r0"]}
+    table = compare_many(runs, baseline="r0")
+    expected = simultaneous(table, runs, n_permutations=700)
+    with use_backend(name):
+        found = simultaneous(table, runs, n_permutations=700)
+    for one, other in zip(expected, found, strict=True):
+        assert one.simultaneous_low == pytest.approx(other.simultaneous_low, abs=1e-12)
+    assert (expected[-1].simultaneous_low, expected[-1].simultaneous_high) == (0.0, 0.0)
+
+
+def test_what_the_values_cannot_say_is_refused():
+    runs = experiment()
+    for options in ({"alternative": "less"}, {"clusters": {q: q[:2] for q in runs["r0"].per_query}}):
+        table = compare_many(runs, baseline="r0", min_queries=2, **options)
+        with pytest.raises(ValueError, match="for two-sided comparisons of all queries without weights"):
+            simultaneous(table, runs)
+    with pytest.raises(UnknownNameError, match="unknown run 'r0'"):
+        simultaneous(compare_many(runs, baseline="r0"), {"r1": runs["r1"]})
+
+
 @pytest.mark.slow
-def test_simultaneous_intervals_hold_together():
+@pytest.mark.parametrize("with_values", [False, True])
+def test_simultaneous_intervals_hold_together(with_values):
     rng = np.random.default_rng(7)
-    held, alone, n_samples = 0, 0, 400
+    ids = [f"q{i:02}" for i in range(40)]
+    held, alone, n_samples = 0, 0, 300
     for _ in range(n_samples):
-        shared = rng.normal(size=40)
-        rows = [
-            compare(*pair(shared * 0.5 + rng.normal(size=40)), n_permutations=1, n_resamples=499)
-            for _ in range(8)
-        ]
-        together = simultaneous(rows)
+        values = rng.normal(size=40) + rng.normal(size=(9, 40))
+        runs = {f"r{k}": MetricResult("AP", dict(zip(ids, row, strict=True))) for k, row in enumerate(values)}
+        rows = compare_many(runs, baseline="r0", method="monte-carlo", n_permutations=300, n_resamples=499)
+        together = simultaneous(rows, runs if with_values else None, n_permutations=999)
         held += all(row.simultaneous_low <= 0.0 <= row.simultaneous_high for row in together)
         alone += all(row.ci_low <= 0.0 <= row.ci_high for row in rows)
     assert held / n_samples >= 0.95 - 3.3 * math.sqrt(0.95 * 0.05 / n_samples)

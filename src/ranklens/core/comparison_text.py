@@ -151,7 +151,8 @@ def _p_line(rows: Sequence[ComparisonResult]) -> str:
         methods.append(f"exact computation ({', '.join(exact)})")
     shown = sorted({hypothesis(row) for row in rows if row.margin is not None})
     for_what = f" for {_listed(shown)}" if shown else ""
-    return f"p: {_listed(tests)} sign-flip test{for_what} by {_listed(methods)}; {_seed_text(rows)}"
+    noun = "tests" if tests == ["two one-sided"] else "test"
+    return f"p: {_listed(tests)} sign-flip {noun}{for_what} by {_listed(methods)}; {_seed_text(rows)}"
 
 
 def _seed_text(rows: Sequence[ComparisonResult]) -> str:
