@@ -86,8 +86,8 @@ def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -
     )
     return Document(
         headline=[
-            f"{found.measure} is {fixed(found.baseline.mean)} over {n_queries} queries, and drops by this when "
-            "a feature is shuffled within them"
+            f"{found.measure} is {fixed(found.baseline.mean)} over {n_queries} queries, and drops by this "
+            "when a feature is shuffled within them"
         ],
         tables=[table],
         notes=[
