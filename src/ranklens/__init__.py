@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from ranklens.metrics import rbo as rbo
     from ranklens.stats import adjust as adjust
     from ranklens.stats import benjamini_hochberg as benjamini_hochberg
+    from ranklens.stats import benjamini_yekutieli as benjamini_yekutieli
     from ranklens.stats import compare as compare
     from ranklens.stats import compare_deltas as compare_deltas
     from ranklens.stats import compare_many as compare_many
     from ranklens.stats import compare_segments as compare_segments
+    from ranklens.stats import holm as holm
     from ranklens.stats import mde as mde
     from ranklens.stats import minimum_detectable_effect as minimum_detectable_effect
     from ranklens.stats import paired_bootstrap as paired_bootstrap
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from ranklens.stats import permutation_test as permutation_test
     from ranklens.stats import ppi_compare as ppi_compare
     from ranklens.stats import required_queries as required_queries
+    from ranklens.stats import simultaneous as simultaneous
     from ranklens.stats import standard_deviation as standard_deviation
 
 __version__ = "0.1.0"
@@ -63,9 +66,9 @@ _HOMES = {
     "io": "Qrels Run demo_collection read_qrels read_run read_segments",
     "metrics": "evaluate evaluate_many parse_measure rbo",
     "stats": (
-        "adjust benjamini_hochberg compare compare_deltas compare_many compare_segments mde "
-        "minimum_detectable_effect paired_bootstrap paired_deltas permutation_test ppi_compare "
-        "required_queries standard_deviation"
+        "adjust benjamini_hochberg benjamini_yekutieli compare compare_deltas compare_many "
+        "compare_segments holm mde minimum_detectable_effect paired_bootstrap paired_deltas "
+        "permutation_test ppi_compare required_queries simultaneous standard_deviation"
     ),
 }
 _HOME_OF = {name: f"ranklens.{home}" for home, names in _HOMES.items() for name in names.split()}

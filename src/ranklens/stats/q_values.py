@@ -49,8 +49,22 @@ def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
 def benjamini_yekutieli(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return the q-values of Benjamini and Yekutieli, whose bound holds however the tests depend on another.
 
-    Those of `benjamini_hochberg` times ``1 + 1/2 + ... + 1/m``, capped at 1. Takes, returns and refuses the
-    same.
+    Those of `benjamini_hochberg` times ``1 + 1/2 + ... + 1/m``, capped at 1.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        The m p-values of one family, shape (m,), in any order. A value at most 4 ulp above 1 counts as 1.
+
+    Returns
+    -------
+    tuple of float
+        The q-values in the order of the input; empty for an empty input.
+
+    Raises
+    ------
+    ValueError
+        For NaN or a value outside [0, 1]; the message names its position.
 
     References
     ----------
@@ -69,8 +83,22 @@ def benjamini_yekutieli(p_values: Sequence[float]) -> tuple[float, ...]:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return Holm's adjusted p-values: rejecting q < a bounds the chance of any false rejection by a.
 
-    With the p-values sorted, ``q(i) = max over j <= i of (m - j + 1) p(j)``, capped at 1. Takes, returns and
-    refuses what `benjamini_hochberg` does.
+    With the p-values sorted, ``q(i) = max over j <= i of (m - j + 1) p(j)``, capped at 1.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        The m p-values of one family, shape (m,), in any order. A value at most 4 ulp above 1 counts as 1.
+
+    Returns
+    -------
+    tuple of float
+        The adjusted p-values in the order of the input; empty for an empty input.
+
+    Raises
+    ------
+    ValueError
+        For NaN or a value outside [0, 1]; the message names its position.
 
     References
     ----------
