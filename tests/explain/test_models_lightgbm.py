@@ -13,6 +13,7 @@ from ltr_data import Floats, lambdarank_example, pairs_of, svmlight, with_gaps
 from tree_checks import HOST, check_by_coalitions, check_trees, interventional
 
 from ranklens.core import DataError, ModelError
+from ranklens.explain import pairwise
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.lightgbm import LightGBMModel
 from ranklens.explain.models.tree_model import EnsembleModel
@@ -103,6 +104,12 @@ def test_linear_leaves_are_named_and_left_to_model_calls(example: tuple[Floats, 
     assert "linear" in str(model.without_trees)
     with pytest.raises(UnsupportedTreesError, match="linear models"):
         parse_lightgbm(booster.model_to_string())
+    a, b = rows[0].copy(), rows[0].copy()
+    a[:4], b[:4] = 0.0, 1.0
+    asked = pairwise(model, a, b)
+    assert (asked.method, asked.n_model_rows) == ("exact", 16)
+    with pytest.raises(ValueError, match=r"has none \(the leaves of its trees are linear models\)"):
+        pairwise(model, a, b, method="tree")
 
 
 def test_a_file_with_linear_leaves_is_asked_through_lightgbm(

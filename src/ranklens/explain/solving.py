@@ -39,9 +39,10 @@ def explain_rows(
     if trees is not None:
         answer.take_trees(setup, trees)
     elif budget.method == "tree":
+        why = getattr(model, "without_trees", None)
         raise ValueError(
-            f"method='tree' needs a tree ensemble that has a closed form, and {model.kind} has none; "
-            "use method='auto'"
+            f"method='tree' needs a tree ensemble that has a closed form, and {model.kind} has none"
+            f"{f' ({why})' if why else ''}; use method='auto'"
         )
     else:
         with backend.precise():

@@ -75,11 +75,21 @@ def tree_contributions(
     if backend.name == "numpy":
         return _on_host(ensemble, np.asarray(a), np.asarray(b), player_of, n_players)
     with backend.precise():
-        if not ensemble.coding.features:
-            return backend.asarray(np.zeros((a.shape[0], n_players)))
-        codes_a, codes_b = (_codes_on_device(ensemble, points, backend) for points in (a, b))
-        blocks = ensemble.blocks(_key(player_of))
-        return contributions_on_device(blocks, codes_a, codes_b, n_players, backend)
+        return _on_device(ensemble, a, b, backend, player_of, n_players)
+
+
+def _on_device(
+    ensemble: TreeEnsemble, a: Any, b: Any, backend: Backend, player_of: NDArray[np.int64], n_players: int
+) -> Any:
+    blocks, used = ensemble.blocks(_key(player_of))
+    nothing = backend.asarray(np.zeros((a.shape[0], 1)))
+    if not blocks:
+        return backend.xp.take(nothing, backend.asarray(np.zeros(n_players, dtype=np.int64)), axis=1)
+    codes_a, codes_b = (_codes_on_device(ensemble, points, backend) for points in (a, b))
+    found = contributions_on_device(blocks, codes_a, codes_b, used.size, backend)
+    column = np.full(n_players, used.size)
+    column[used] = np.arange(used.size)
+    return backend.xp.take(backend.xp.concat([found, nothing], axis=1), backend.asarray(column), axis=1)
 
 
 def _codes_on_device(ensemble: TreeEnsemble, points: Any, backend: Backend) -> Any:

@@ -92,12 +92,15 @@ class TreeEnsemble:
         """The merged conditions of every leaf."""
         return merged_paths(self.nodes, self.coding, self.branching)
 
-    def blocks(self, player_of: tuple[int, ...]) -> list[Block]:
-        """Return the laid out leaves for a game in which column i belongs to player ``player_of[i]``."""
+    def blocks(self, player_of: tuple[int, ...]) -> tuple[list[Block], NDArray[np.int64]]:
+        """Lay out the leaves for a game in which column i belongs to player ``player_of[i]``.
+
+        Returns the blocks, whose players are counted among those that the trees look at, and these.
+        """
         return _blocks(self, player_of)
 
     def host_blocks(self, player_of: tuple[int, ...]) -> tuple[list[HostBlock], NDArray[np.int64]]:
-        """Return them for NumPy's own loop, which counts only players that the trees look at: these."""
+        """Do the same for NumPy's own loop."""
         return _host_blocks(self, player_of)
 
     def scores(self, points: NDArray[Any]) -> NDArray[np.float64]:
@@ -130,19 +133,15 @@ class TreeEnsemble:
 
 
 @functools.lru_cache(maxsize=8)
-def _blocks(ensemble: TreeEnsemble, player_of: tuple[int, ...]) -> list[Block]:
-    return list(blocks_of(ensemble.paths, _players_of_coded(ensemble, player_of)))
+def _blocks(ensemble: TreeEnsemble, player_of: tuple[int, ...]) -> tuple[list[Block], NDArray[np.int64]]:
+    columns = [feature.column for feature in ensemble.coding.features]
+    used, player = np.unique(np.asarray(player_of, dtype=np.int64)[columns], return_inverse=True)
+    return list(blocks_of(ensemble.paths, player)), used
 
 
 @functools.lru_cache(maxsize=8)
 def _host_blocks(
     ensemble: TreeEnsemble, player_of: tuple[int, ...]
 ) -> tuple[list[HostBlock], NDArray[np.int64]]:
-    used, compact = np.unique(_players_of_coded(ensemble, player_of), return_inverse=True)
-    blocks = blocks_of(ensemble.paths, compact)
+    blocks, used = _blocks(ensemble, player_of)
     return [host_block(block, ensemble.coding) for block in blocks], used
-
-
-def _players_of_coded(ensemble: TreeEnsemble, player_of: tuple[int, ...]) -> NDArray[np.int64]:
-    columns = [feature.column for feature in ensemble.coding.features]
-    return np.asarray(player_of, dtype=np.int64)[columns]
