@@ -19,8 +19,9 @@ from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.moments import ROUNDING, effect_size, outcomes
 from ranklens.stats.options import Options, tail_of
 from ranklens.stats.row_lattices import lattice_scales
-from ranklens.stats.row_laws import grid_length, inverted_ends, lattice_ends
+from ranklens.stats.row_laws import grid_ends, grid_length, inverted_ends, lattice_ends
 from ranklens.stats.row_statistics import RowStatistics
+from ranklens.stats.row_subsets import few_subsets
 from ranklens.stats.row_tails import RowTails, counted_tails, plain_tails, tilted_tails
 
 Floats = NDArray[np.float64]
@@ -102,7 +103,7 @@ def _put_p_values(found: RowStatistics, host: Floats, batch: Batch, options: Opt
         _put(found, np.flatnonzero(rows.certain), 0.0, 0.0, CLOSED_FORM)
         left &= ~rows.certain
         left[_count(found, rows, left)] = False
-        left[_invert(found, rows, left, batch.backend)] = False
+        left[_invert(found, rows, left, batch.backend, batch.eps)] = False
     for i in np.flatnonzero(left).tolist():
         exact = exact_p_value(host[i], options.alternative)
         found.p_value[i], found.p_error[i] = exact.p_value, exact.p_error
@@ -135,7 +136,7 @@ def _count(found: RowStatistics, rows: ExactRows, left: Rows) -> Counts:
     return chosen
 
 
-def _invert(found: RowStatistics, rows: ExactRows, left: Rows, backend: Backend) -> Counts:
+def _invert(found: RowStatistics, rows: ExactRows, left: Rows, backend: Backend, eps: float) -> Counts:
     """Invert the characteristic functions of rows that hardly repeat a value, except in the farthest tail."""
     distinct = rows.n_distinct >= _MOSTLY_DISTINCT * rows.n_nonzero
     chosen = np.flatnonzero(left & ~rows.lattice & distinct & (rows.n_nonzero > MEETING - 8))
@@ -151,7 +152,22 @@ def _invert(found: RowStatistics, rows: ExactRows, left: Rows, backend: Backend)
         sure = (tilted.log_tail >= _SMALLEST) | (rows.n_nonzero[chosen[far]] > 2 * MEETING)
         sure &= tilted.error <= _LARGE_ERROR * tilted.mass
         done.append(_put_tails(found, chosen[far[sure]], tilted, sure))
+        done.append(_list(found, rows, chosen[far[~sure]], eps))
     return np.concatenate(done)
+
+
+def _list(found: RowStatistics, rows: ExactRows, chosen: Counts, eps: float) -> Counts:
+    """Count the subsets that fit, where they are few enough to list."""
+    if not chosen.size:
+        return chosen
+    ways, n = few_subsets(rows.deltas[chosen], eps), rows.n_nonzero[chosen]
+    listed = np.isfinite(ways)
+    places, ways, n = chosen[listed], ways[listed], n[listed]
+    found.p_value[places] = np.maximum(np.ldexp(ways, 1 - n), sys.float_info.min)
+    found.log10_p[places] = np.log10(ways) + (1 - n) * math.log10(2.0)
+    found.p_error[places] = 0.0
+    found.method[places] = "subset count"
+    return places
 
 
 def _put_tails(found: RowStatistics, places: Counts, tails: RowTails, which: Rows) -> Counts:
@@ -195,6 +211,9 @@ def _ends(values: Floats, tail: float, batch: Batch) -> tuple[Floats, Floats]:
     smooth = ~rows.lattice & spread & (n >= _FEWEST_INVERTED) & (atoms <= (1.0 - _MOSTLY_DISTINCT) * n)
     if smooth.any():
         low[smooth], high[smooth] = inverted_ends(values[smooth], tail, batch.backend)
+    rough = np.isnan(low) & spread & (n >= _FEWEST_INVERTED)
+    if rough.any():
+        low[rough], high[rough] = grid_ends(values[rough], tail, batch.backend)
     for i in np.flatnonzero(np.isnan(low)).tolist():
         low[i], high[i] = ideal_interval(values[i], np.ones(n), "percentile", tail, batch.eps, batch.backend)
     return low + 0.0, high + 0.0

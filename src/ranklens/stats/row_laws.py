@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import NormalDist
 
 import numpy as np
@@ -21,6 +22,7 @@ _COPIES = 10
 _FLOAT_BYTES = 8
 _SLACK = 1e-13
 _GRID_REACH = 9.0
+_GRID = 1 << 13
 
 
 def inverted_ends(values: Floats, tail: float, backend: Backend) -> tuple[Floats, Floats]:
@@ -61,8 +63,39 @@ def grid_length(steps: Counts) -> Counts:
 
 def lattice_ends(steps: Counts, length: int, tail: float, backend: Backend) -> tuple[Counts, Counts]:
     """Return the sums at which the law of n draws from each row of integers reaches `tail` and 1 - `tail`."""
+    low, high = np.empty((2, len(steps)), dtype=np.int64)
+    for some, first, cumulated in _sum_laws(steps, length, backend):
+        below = np.count_nonzero(cumulated < tail - _SLACK, axis=1)
+        above = np.count_nonzero(cumulated < 1.0 - tail + _SLACK, axis=1)
+        low[some] = first + np.minimum(below, length - 1)
+        high[some] = first + np.minimum(above, length - 1)
+    return low, high
+
+
+def grid_ends(values: Floats, tail: float, backend: Backend) -> tuple[Floats, Floats]:
+    """Return the `tail` and 1 - `tail` quantiles of the resampled mean of each row, rounded to a grid.
+
+    The grid spans 18 standard errors; mean and spread of what was rounded are put right afterwards.
+    """
+    n = values.shape[1]
+    unit = np.ldexp(1.0, np.frexp(np.abs(values).max(axis=1))[1])
+    scaled = values / unit[:, None]
+    mean, spread = scaled.mean(axis=1), scaled.std(axis=1)
+    width = 2.0 * _GRID_REACH * spread * math.sqrt(n) / _GRID
+    steps = np.rint((scaled - mean[:, None]) / width[:, None]).astype(np.int64)
+    ends = np.empty((2, len(values)))
+    for some, first, cumulated in _sum_laws(steps, _GRID, backend):
+        for i, begin, law in zip(range(some.start, some.stop), first.tolist(), cumulated, strict=True):
+            # The mass of a grid point stretches half a step to either side of it.
+            ends[:, i] = np.interp((tail, 1.0 - tail), law, begin + np.arange(_GRID) + 0.5)
+    centred = (ends / n - steps.mean(axis=1)) * (spread / steps.std(axis=1))
+    means = np.clip((mean + centred) * unit, values.min(axis=1), values.max(axis=1))
+    return means[0], means[1]
+
+
+def _sum_laws(steps: Counts, length: int, backend: Backend) -> Iterator[tuple[slice, Counts, Floats]]:
+    """Yield some rows, where the sum of their n draws begins, and its cumulated law from there, on a grid."""
     rows, n = steps.shape
-    low, high = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     for part in cut(range(rows), rows_within(8 * _FLOAT_BYTES * length, rows, share=0.25)):
         some = slice(part.start, part.stop)
         own = steps[some]
@@ -72,9 +105,4 @@ def lattice_ends(steps: Counts, length: int, tail: float, backend: Backend) -> t
         first = np.rint(own.mean(axis=1) * n).astype(np.int64) - length // 2
         shifted = (np.arange(length) + first[:, None]) % length
         cumulated = np.cumsum(np.maximum(np.take_along_axis(law, shifted, axis=1), 0.0), axis=1)
-        cumulated = np.maximum.accumulate(cumulated / cumulated[:, -1:], axis=1)
-        below = np.count_nonzero(cumulated < tail - _SLACK, axis=1)
-        above = np.count_nonzero(cumulated < 1.0 - tail + _SLACK, axis=1)
-        low[some] = first + np.minimum(below, length - 1)
-        high[some] = first + np.minimum(above, length - 1)
-    return low, high
+        yield some, first, np.maximum.accumulate(cumulated / cumulated[:, -1:], axis=1)

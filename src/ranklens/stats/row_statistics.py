@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import backend_of, compiled, cut, rows_within, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.kernels.resampled_ends import resampled_ends
-from ranklens.kernels.row_moments import COLUMNS, compacted, row_moments
+from ranklens.kernels.row_moments import COLUMNS, row_moments
 from ranklens.stats.batch import Batch
 from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.moments import ROUNDING
@@ -105,7 +105,7 @@ def sampled_statistics(batch: Batch, options: Options) -> RowStatistics:
             parts.append(summary)
     if not parts:
         return found
-    (host,) = to_host(batch.backend.xp.concat(parts, axis=0))
+    host = np.concatenate(to_host(*parts), axis=0)
     rows = np.concatenate(places)
     columns = dict(zip(_SUMMARY, np.asarray(host, dtype=np.float64).T, strict=True))
     if columns["not_finite"].any():
@@ -139,16 +139,13 @@ def _summaries(slab: Batch, options: Options) -> Iterator[tuple[Counts, Any]]:
         sample, seed=options.seed, resamples=range(options.n_permutations), alternative=options.alternative
     )
     about = xp.stack([xp.astype(extreme, filled.dtype), n_bad], axis=-1)
+    moments = compiled(row_moments, backend, static=("rounding",))
     for size, rows in slab.by_size():
+        rows, values = slab.gathered(sample.values, rows, size)
         index = backend.asarray(rows, dtype=xp.int64)
-        everything = len(rows) == slab.shape[0]
-        values = sample.values if everything else xp.take(sample.values, index, axis=0)
-        places = slab.places(rows, size)
-        if places is not None:
-            values = compacted(values, backend.asarray(places, dtype=xp.int64))
         columns = [
             xp.take(sample.factor, index, axis=0)[:, None],
-            compiled(row_moments, backend, static=("rounding",))(values, rounding=ROUNDING),
+            moments(values, rounding=ROUNDING, n=size if backend.name == "jax" else None),
             _ends(values, size, options),
             xp.take(about, index, axis=0),
         ]
@@ -161,7 +158,7 @@ def _ends(values: Any, size: int, options: Options) -> Any:
         shape = (values.shape[0], len(_ENDS))
         return backend.xp.zeros(shape, dtype=values.dtype, device=backend.device)
     ranks = Tail.of(options, size).ranks
-    return resampled_ends(values, seed=options.seed, n_resamples=options.n_resamples, ranks=ranks)
+    return resampled_ends(values, size, seed=options.seed, n_resamples=options.n_resamples, ranks=ranks)
 
 
 def _statistics(columns: dict[str, Floats], n: Counts, options: Options) -> RowStatistics:

@@ -1,0 +1,65 @@
+"""Counting the few subsets of absolute differences that fit on the losing side, row after row."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import budget_bytes
+from ranklens.kernels.ties import BAND
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_FIXED_POINT_BITS = 61
+_MOST_SUMS = 1 << 17
+_BYTES_PER_SUM = 64
+
+
+def few_subsets(deltas: Floats, eps: float) -> Floats:
+    """Count the subsets of |d| that sum to at most (Σ|d| - |Σd|) / 2, the ties within 8 eps Σ|d| included.
+
+    Parameters
+    ----------
+    deltas : numpy.ndarray of float64, shape (rows, n)
+        At least one of each row is not zero.
+    eps : float
+        The rounding unit of the type in which they were computed.
+
+    Returns
+    -------
+    numpy.ndarray of float64, shape (rows,)
+        NaN where either half of a row has too many sums to list.
+    """
+    fixed, band = _fixed_point(deltas, eps)
+    magnitudes = np.sort(np.abs(fixed), axis=1)[:, ::-1]
+    limits = (magnitudes.sum(axis=1) - np.abs(fixed.sum(axis=1)) + band) // 2
+    most = min(_MOST_SUMS, budget_bytes() // _BYTES_PER_SUM)
+    return np.array(
+        [_count(row[row > 0], limit, most) for row, limit in zip(magnitudes, limits.tolist(), strict=True)]
+    )
+
+
+def _fixed_point(deltas: Floats, eps: float) -> tuple[Counts, Counts]:
+    """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit."""
+    largest = np.abs(deltas).max(axis=1)
+    scaled = np.ldexp(deltas, -np.frexp(largest)[1][:, None])
+    bits = _FIXED_POINT_BITS - np.frexp(np.abs(scaled).sum(axis=1))[1]
+    fixed = np.rint(np.ldexp(scaled, bits[:, None])).astype(np.int64)
+    band = np.ceil(BAND * eps * np.abs(fixed).sum(axis=1).astype(np.float64))
+    return fixed, band.astype(np.int64)
+
+
+def _count(descending: Counts, limit: int, most: int) -> float:
+    fitting = descending[descending <= limit]
+    halves = [np.zeros(1, dtype=np.int64)] * 2
+    for value in fitting.tolist():
+        smaller = int(len(halves[0]) > len(halves[1]))
+        sums = halves[smaller]
+        halves[smaller] = np.concatenate([sums, sums[sums <= limit - value] + value])
+        if len(halves[smaller]) > most:
+            return math.nan
+    first, second = np.sort(halves[0]), np.sort(halves[1])
+    return float(np.searchsorted(first, limit - second, side="right").sum())
