@@ -81,7 +81,7 @@ class Moments(NamedTuple):
         if whole.size:
             deltas = rows.deltas if whole.size == n_rows else rows.deltas[whole]
             size = _size(rows)[whole]
-            effect[whole], se[whole] = _moments(deltas, size)
+            effect[whole], se[whole] = moments_of(deltas, size)
         for i in np.flatnonzero((rows.n < n) & (rows.n >= 2)).tolist():
             a, b, deltas = rows.measured(i)
             largest = float(max(np.abs(a).max(), np.abs(b).max()))
@@ -109,7 +109,7 @@ def _outcomes(a: Floats, b: Floats, deltas: Floats, n: Counts) -> tuple[Counts, 
     return wins, n - wins - losses, losses
 
 
-def _moments(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
+def moments_of(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Return mean over standard deviation (NaN without spread), and the standard error of the mean."""
     n = deltas.shape[1]
     largest = np.abs(deltas).max(axis=1)
@@ -118,13 +118,14 @@ def _moments(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
     scaled = deltas / scale[:, None]
     reach = np.maximum(np.abs(scaled).max(axis=1), size / scale)
     flat: NDArray[np.bool_] = scaled.max(axis=1) - scaled.min(axis=1) <= ROUNDING * reach
-    means = _exact_sums(scaled) / n
+    means = exact_sums(scaled) / n
     centred = scaled - means[:, None]
-    sd = np.where(flat, 0.0, np.sqrt(_exact_sums(centred * centred) / (n - 1)))
+    sd = np.where(flat, 0.0, np.sqrt(exact_sums(centred * centred) / (n - 1)))
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.asarray(np.where(flat, math.nan, means / sd))
     return effect, np.asarray(sd * scale / math.sqrt(n))
 
 
-def _exact_sums(values: Floats) -> Floats:
+def exact_sums(values: Floats) -> Floats:
+    """Return the exactly rounded sum of each row."""
     return np.array([math.fsum(row) for row in values.tolist()], dtype=np.float64)

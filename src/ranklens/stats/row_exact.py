@@ -16,8 +16,9 @@ from ranklens.stats.exact import CLOSED_FORM, exact_is_cheap, exact_p_value
 from ranklens.stats.exact_ladder import MEETING
 from ranklens.stats.ideal import ideal_interval
 from ranklens.stats.interval_levels import expanded_tail
-from ranklens.stats.moments import ROUNDING, effect_size, outcomes
+from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options, tail_of
+from ranklens.stats.row_descriptions import exact_sums, moments_of
 from ranklens.stats.row_lattices import lattice_scales
 from ranklens.stats.row_laws import grid_ends, grid_length, inverted_ends, lattice_ends
 from ranklens.stats.row_statistics import RowStatistics
@@ -35,6 +36,8 @@ _MOSTLY_DISTINCT = 0.75
 _FEWEST_INVERTED = 20
 _LONGEST_LATTICE = 1 << 13
 _LARGE_ERROR = 1e-3
+_SURELY_FARTHEST = 6.1
+"""Standard deviations beyond which the normal law, whose tail is the heavier one, leaves less than 1e-9."""
 
 
 class ExactRows(NamedTuple):
@@ -87,13 +90,20 @@ def exact_statistics(batch: Batch, host: Floats, options: Options) -> RowStatist
     found = RowStatistics.empty(batch.n_queries, "exact")
     _put_p_values(found, host, batch, options)
     _put_intervals(found, host, batch, options)
-    for i, row in enumerate(host):
-        own = row if batch.mask is None else row[batch.mask[i]]
-        found.delta[i] = math.fsum(own.tolist()) / len(own) + 0.0
-        found.wins[i], found.ties[i], found.losses[i] = outcomes(own)
-        effect = effect_size(own)
-        found.effect[i] = math.nan if effect is None else effect
+    for size, rows in batch.by_size():
+        own = _measured(host, batch, rows, size)
+        band = (ROUNDING * np.abs(own).max(axis=1))[:, None]
+        wins, losses = np.count_nonzero(own > band, axis=1), np.count_nonzero(own < -band, axis=1)
+        found.wins[rows], found.ties[rows], found.losses[rows] = wins, size - wins - losses, losses
+        found.delta[rows] = exact_sums(own) / size + 0.0
+        if size > 1:
+            found.effect[rows] = moments_of(own, np.zeros(len(rows)))[0]
     return found
+
+
+def _measured(host: Floats, batch: Batch, rows: Counts, size: int) -> Floats:
+    places = batch.places(rows, size)
+    return host[rows] if places is None else np.take_along_axis(host[rows], places, axis=1)
 
 
 def _put_p_values(found: RowStatistics, host: Floats, batch: Batch, options: Options) -> None:
@@ -104,6 +114,8 @@ def _put_p_values(found: RowStatistics, host: Floats, batch: Batch, options: Opt
         left &= ~rows.certain
         left[_count(found, rows, left)] = False
         left[_invert(found, rows, left, batch.backend, batch.eps)] = False
+        repeated = left & ~rows.lattice & (rows.n_distinct < _MOSTLY_DISTINCT * rows.n_nonzero)
+        left[_list(found, rows, np.flatnonzero(repeated), batch.eps)] = False
     for i in np.flatnonzero(left).tolist():
         exact = exact_p_value(host[i], options.alternative)
         found.p_value[i], found.p_error[i] = exact.p_value, exact.p_error
@@ -146,7 +158,11 @@ def _invert(found: RowStatistics, rows: ExactRows, left: Rows, backend: Backend,
     plain = plain_tails(rows.magnitudes[chosen], observed, backend)
     near = plain.log_tail >= _FAR
     done = [_put_tails(found, chosen[near], plain, near)]
-    far = np.flatnonzero(~near)
+    spread = np.sqrt(np.sum(rows.magnitudes[chosen] ** 2, axis=1))
+    farthest = ~near & (observed > _SURELY_FARTHEST * spread) & (rows.n_nonzero[chosen] <= 2 * MEETING)
+    listed = _list(found, rows, chosen[farthest], eps)
+    done.append(listed)
+    far = np.flatnonzero(~near & ~np.isin(chosen, listed))
     if far.size:
         tilted = tilted_tails(rows.magnitudes[chosen[far]], observed[far], backend)
         sure = (tilted.log_tail >= _SMALLEST) | (rows.n_nonzero[chosen[far]] > 2 * MEETING)
@@ -179,8 +195,7 @@ def _put_tails(found: RowStatistics, places: Counts, tails: RowTails, which: Row
 
 def _put_intervals(found: RowStatistics, host: Floats, batch: Batch, options: Options) -> None:
     for size, rows in batch.by_size():
-        places = batch.places(rows, size)
-        own = host[rows] if places is None else np.take_along_axis(host[rows], places, axis=1)
+        own = _measured(host, batch, rows, size)
         tail = tail_of(options.alpha, options.alternative)
         tail = expanded_tail(tail, size) if options.interval == "expanded" else tail
         found.ci_low[rows], found.ci_high[rows] = _ends(own, tail, batch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 
 import numpy as np
@@ -16,6 +18,8 @@ Counts = NDArray[np.int64]
 _FIXED_POINT_BITS = 61
 _MOST_SUMS = 1 << 17
 _BYTES_PER_SUM = 64
+_LONGEST_BITS = 12
+"""The binary logarithm of how many sums of repeated values are listed before a common step is sought."""
 
 
 def few_subsets(deltas: Floats, eps: float) -> Floats:
@@ -54,6 +58,8 @@ def _fixed_point(deltas: Floats, eps: float) -> tuple[Counts, Counts]:
 
 def _count(descending: Counts, limit: int, most: int) -> float:
     fitting = descending[descending <= limit]
+    if 4 * np.count_nonzero(fitting[1:] == fitting[:-1]) > len(fitting):
+        return _count_repeated(fitting, limit, most)
     halves = [np.zeros(1, dtype=np.int64)] * 2
     for value in fitting.tolist():
         smaller = int(len(halves[0]) > len(halves[1]))
@@ -63,3 +69,33 @@ def _count(descending: Counts, limit: int, most: int) -> float:
             return math.nan
     first, second = np.sort(halves[0]), np.sort(halves[1])
     return float(np.searchsorted(first, limit - second, side="right").sum())
+
+
+def _count_repeated(descending: Counts, limit: int, most: int) -> float:
+    """List each sum once for all choices among equal values, with the number of these choices."""
+    starts = np.flatnonzero(descending[1:] != descending[:-1]) + 1
+    bounds = [0, *starts.tolist(), len(descending)]
+    times = np.diff(bounds)
+    if 0.5 * np.log2(times + 1.0).sum() > _LONGEST_BITS:
+        return math.nan
+    halves = [(np.zeros(1, dtype=np.int64), np.ones(1)) for _ in range(2)]
+    for begin, end in itertools.pairwise(bounds):
+        value, most_chosen = int(descending[begin]), end - begin
+        smaller = int(len(halves[0][0]) > len(halves[1][0]))
+        sums, weights = halves[smaller]
+        chosen = np.arange(min(most_chosen, limit // value) + 1)
+        grown = (sums[:, None] + value * chosen).ravel()
+        kept = grown <= limit
+        ways = (weights[:, None] * _binomials(most_chosen)[: len(chosen)]).ravel()
+        halves[smaller] = grown[kept], ways[kept]
+        if len(halves[smaller][0]) > most:
+            return math.nan
+    (first, first_ways), (second, second_ways) = halves
+    order = np.argsort(first)
+    below = np.concatenate([np.zeros(1), np.cumsum(first_ways[order])])
+    return float(second_ways @ below[np.searchsorted(first[order], limit - second, side="right")])
+
+
+@functools.lru_cache(maxsize=256)
+def _binomials(n: int) -> Floats:
+    return np.array([math.comb(n, k) for k in range(n + 1)], dtype=np.float64)
