@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, Purpose, compiled, draw_words
-from ranklens.explain.leverage import REPLICATES, sample_coalitions
+from ranklens.explain.leverage import sample_coalitions
 from ranklens.explain.method import Choice
 from ranklens.kernels.coalition_regression import regression_values
 from ranklens.kernels.coalitions import listed_points, numbered_points
@@ -162,16 +162,17 @@ class RegressionGame(SampledGame):
     def __init__(self, pairs: Pairs, choice: Choice, backend: Backend, seed: int) -> None:
         sample = sample_coalitions(pairs.k, choice.n, seed)
         members = backend.asarray(sample.members)
-        self.freedom = min(REPLICATES, choice.n) - 1
-        self._small = backend.asarray(sample.members.astype(np.float64))
+        self._n_parts = sample.n_parts
+        self.freedom = sample.n_parts - 1
+        self._small = backend.asarray(sample.equations)
         self._weights = backend.asarray(sample.weights)
         super().__init__(pairs, choice, backend, backend.xp.concat([members, ~members], axis=0))
 
     def solve(self, values: Array) -> Solved:
         a, b, n = values[:, 0], values[:, 1], self.choice.n
         small, large = values[:, 2 : 2 + n], values[:, 2 + n : 2 + 2 * n]
-        solve = compiled(regression_values, self.backend)
-        mean, error = solve(small, large, self._small, self._weights, b - a)
+        solve = compiled(regression_values, self.backend, static=("n_parts",))
+        mean, error = solve(small, large, self._small, self._weights, b - a, n_parts=self._n_parts)
         return Solved(mean, error if self.freedom else None, a, b)
 
 

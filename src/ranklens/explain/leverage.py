@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Purpose, words
 
-REPLICATES = 20
+PARTS = 20
 """Parts of the sample that are left out in turn for the standard errors."""
 
 Members = NDArray[np.bool_]
@@ -31,14 +31,23 @@ class CoalitionSample:
 
     Attributes
     ----------
-    members : bool array, shape (m, k)
-    weights : float64 array, shape (1 + replicates, m)
-        The first row uses the whole sample. Each other leaves a part out, as far as its size has coalitions
-        that were not drawn: a size that was drawn completely has no sampling error.
+    members : bool array, shape (n, k)
+    weights : float64 array, shape (3, m), m the next multiple of `n_parts`
+        Of the whole sample; of what stays when a part is left out; and what that part loses. A size that was
+        drawn completely has no sampling error, so that its coalitions lose nothing.
+    n_parts : int
+        Coalition i belongs to part i mod `n_parts`.
     """
 
     members: Members
     weights: NDArray[np.float64]
+    n_parts: int
+
+    @property
+    def equations(self) -> NDArray[np.float64]:
+        """The members as numbers, filled up with rows of zeros to a multiple of `n_parts`."""
+        missing = self.weights.shape[1] - len(self.members)
+        return np.pad(self.members.astype(np.float64), ((0, missing), (0, 0)))
 
 
 def n_coalition_pairs(k: int) -> int:
@@ -49,25 +58,20 @@ def n_coalition_pairs(k: int) -> int:
 @functools.lru_cache(maxsize=8)
 def sample_coalitions(k: int, n_pairs: int, seed: int) -> CoalitionSample:
     """Draw `n_pairs` coalitions of k players, each of which stands for itself and its complement."""
-    members, weights, fractions, parts = [], [], [], []
+    members, weights, fractions = [], [], []
     for size, n_drawn in allocation(k, min(n_pairs, n_coalition_pairs(k))).items():
-        drawn = draw_size(k, size, n_drawn, seed)
         total = pairs_of_size(k, size)
-        members.append(drawn)
+        members.append(draw_size(k, size, n_drawn, seed))
         weights.append(np.full(n_drawn, total / (n_drawn * math.comb(k, size) * size * (k - size))))
         fractions.append(np.full(n_drawn, n_drawn / total))
-        parts.append(np.arange(n_drawn) + size)
-    found = np.concatenate(members)
-    n_parts = min(REPLICATES, len(found))
-    weight, part = np.concatenate(weights), np.concatenate(parts) % n_parts
-    left_out = part == np.arange(n_parts)[:, None]
-    multiplier = np.where(left_out, 0.0, n_parts / max(n_parts - 1, 1))
-    # Shrinking the replicates towards the sample corrects for the finite number of coalitions.
-    spread = np.sqrt(1.0 - np.concatenate(fractions))
-    replicates = weight * (1.0 + spread * (multiplier - 1.0))
-    all_weights = np.concatenate([weight[None, :], replicates]) / weight.sum()
-    found.flags.writeable = all_weights.flags.writeable = False
-    return CoalitionSample(found, all_weights)
+    found, weight = np.concatenate(members), np.concatenate(weights)
+    n_parts = min(PARTS, len(found))
+    # Shrinking the changes corrects for the finite number of coalitions.
+    spread = np.sqrt(1.0 - np.concatenate(fractions)) / max(n_parts - 1, 1)
+    three = np.stack([weight, weight * (1.0 + spread), weight * spread * n_parts]) / weight.sum()
+    three = np.pad(three, ((0, 0), (0, -len(found) % n_parts)))
+    found.flags.writeable = three.flags.writeable = False
+    return CoalitionSample(found, three, n_parts)
 
 
 def pairs_of_size(k: int, size: int) -> int:
@@ -93,14 +97,15 @@ def draw_size(k: int, size: int, n_drawn: int, seed: int) -> Members:
     total = pairs_of_size(k, size)
     if total <= 4 * n_drawn:
         listed = every_coalition(k, size)
-        keys = words(seed, 0, total, range(size * k, size * k + 1), Purpose.COALITIONS)[0]
+        keys = words(seed, 0, total, range(size, size + 1), Purpose.COALITIONS)[0]
         return listed[np.argsort(keys, kind="stable")[:n_drawn]]
     found = np.empty((0, k), dtype=np.bool_)
     start = 0
     while len(found) < n_drawn:
         stop = start + n_drawn + n_drawn // 2 + 8
-        keys = words(seed, start, stop, range(size * k, (size + 1) * k), Purpose.COALITIONS)
-        found = distinct(np.concatenate([found, smallest(keys.T, size)]))
+        # Player j of draw i has the word (k i + j, size), so that a size is one run of words.
+        keys = words(seed, start * k, stop * k, range(size, size + 1), Purpose.COALITIONS)
+        found = distinct(np.concatenate([found, smallest(keys.reshape(-1, k), size)]))
         start = stop
     return found[:n_drawn]
 

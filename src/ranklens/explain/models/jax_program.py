@@ -17,8 +17,8 @@ from ranklens.kernels.shapley import WIDEST_PRODUCT, coalition_weights, product,
 Array = Any
 
 SMALL_TILE = 2**WIDEST_PRODUCT
-LARGE_TILE = 16 * SMALL_TILE
-"""Rows scored together: 16 pairs of twelve players."""
+LARGE_TILE = 8 * SMALL_TILE
+"""Rows scored together: 8 pairs of twelve players; their points and layers stay in the cache."""
 
 COLUMNS = WIDEST_PRODUCT + 3
 """The contributions, the scores of A and of B, and the largest score by size."""
