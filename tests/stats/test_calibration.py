@@ -10,7 +10,7 @@ import pytest
 from attainable import FLIPS, binomial_band
 from scipy import special
 
-from ranklens.stats import benjamini_hochberg, permutation_test
+from ranklens.stats import benjamini_hochberg, paired_bootstrap, permutation_test
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +180,7 @@ CALIBRATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "cal
 def test_coverage_of_the_percentile_interval(shape, n):
     draw, true_mean = CALIBRATION["SHAPES"][shape]
     low, high = binomial_band(1500, COVERAGE[shape, n])
-    assert low <= CALIBRATION["percentile_coverage"](draw, true_mean, n, 1500) <= high
+    assert low <= CALIBRATION["coverage"]("percentile", draw, true_mean, n, 1500) <= high
 
 
 @pytest.mark.filterwarnings("ignore::ranklens.core.SmallSampleWarning")
@@ -188,3 +188,56 @@ def test_coverage_of_the_percentile_interval(shape, n):
 def test_coverage_of_the_prediction_powered_interval_of_twenty_gold_queries(reference, known):
     low, high = binomial_band(2000, known)
     assert low <= CALIBRATION["ppi_coverage"](20, reference, 2000) <= high
+
+
+def sessions_of_three(rng, n_sessions=24):
+    """Differences of mean zero whose queries resemble each other within a session."""
+    shared = rng.normal(size=n_sessions)
+    return np.repeat(shared, 3) + 0.5 * rng.normal(size=3 * n_sessions)
+
+
+def test_flipping_sessions_together_keeps_the_level_that_flipping_queries_loses():
+    rng = np.random.default_rng(11)
+    sessions = np.repeat(np.arange(24), 3)
+    together, apart = [], []
+    for seed in range(2000):
+        deltas = sessions_of_three(rng)
+        options = {"n_permutations": FLIPS, "seed": seed}
+        together.append(permutation_test(deltas, clusters=sessions, **options))
+        apart.append(permutation_test(deltas, **options))
+    for alpha in ALPHAS[:2]:
+        level = attainable.rejection_without_ties(24, alpha, "monte-carlo")
+        assert_level(together, [level], alpha)
+    assert np.mean(np.asarray(apart) <= 0.05) > 0.15
+
+
+def test_weights_and_a_margin_on_its_border_keep_the_level():
+    rng = np.random.default_rng(12)
+    weights = rng.pareto(2.0, 40) + 0.2
+    weighted, bordering, equivalent = [], [], []
+    for seed in range(2000):
+        deltas = rng.normal(size=40)
+        options = {"n_permutations": FLIPS, "seed": seed}
+        weighted.append(permutation_test(deltas, weights=weights, **options))
+        bordering.append(permutation_test(deltas - 0.5, margin=0.5, alternative="greater", **options))
+        equivalent.append(permutation_test(deltas - 1.0, margin=1.0, **options))
+    for p in (weighted, bordering, equivalent):
+        assert_level(p, [attainable.rejection_without_ties(40, 0.05, "monte-carlo")], 0.05)
+
+
+def test_intervals_of_clusters_cover_what_those_of_queries_miss():
+    rng = np.random.default_rng(13)
+    sessions = np.repeat(np.arange(24), 3)
+    inside = {"studentized": 0, "percentile": 0, "ignored": 0}
+    n_samples = 800
+    for seed in range(n_samples):
+        deltas = sessions_of_three(rng)
+        for name in inside:
+            design = {} if name == "ignored" else {"clusters": sessions, "interval": name}
+            found = paired_bootstrap(deltas, n_resamples=999, seed=seed, **design)
+            inside[name] += found.low <= 0.0 <= found.high
+    low, high = binomial_band(n_samples, 0.945)
+    assert low <= inside["studentized"] / n_samples <= high
+    low, high = binomial_band(n_samples, 0.93)
+    assert low <= inside["percentile"] / n_samples <= high
+    assert inside["ignored"] / n_samples < 0.85

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ranklens.arrays import memory_budget
 from ranklens.core import InsufficientSampleError
-from ranklens.stats import compare, paired_bootstrap
+from ranklens.stats import compare, paired_bootstrap, permutation_test
 from ranklens.stats.interval_levels import bca_tails, expanded_tail, jackknife_acceleration
 
 KINDS = ("percentile", "expanded", "bca", "studentized")
@@ -217,4 +217,15 @@ def test_golden_intervals():
         for kind in KINDS
         for found in [paired_bootstrap(deltas, interval=kind)]
     }
-    assert ends["percentile"] == (-0.028125, 0.121875)
+    assert ends == {
+        "percentile": (-0.028125, 0.121875),
+        "expanded": (-0.03125, 0.125),
+        "bca": (-0.028125, 0.121875),
+        "studentized": (-0.031858746, 0.12563841),
+    }
+    design = {"weights": 1 + np.arange(40) % 3, "clusters": np.arange(40) // 2}
+    found = paired_bootstrap(deltas, interval="bca", **design)
+    assert (found.low, found.high) == pytest.approx((-0.04305840303, 0.12579113924), abs=1e-10)
+    p = permutation_test(deltas, margin=0.05, alternative="greater", **design)
+    assert p == pytest.approx(238 / 10_001, rel=1e-14)
+    assert str(found).endswith("(95% bca interval, 40 queries, 10000 resamples, seed 0)")

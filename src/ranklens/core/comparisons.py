@@ -39,10 +39,11 @@ class BootstrapInterval(Presentable):
         return self.low > 0.0 or self.high < 0.0
 
     def __str__(self) -> str:
+        kind = "" if self.interval == "percentile" else f"{self.interval} "
         return (
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.low, sign=True)}, {fixed(self.high, sign=True)}] "
-            f"({confidence(self.alpha)} interval, {self.n_queries} queries, {self.n_resamples} resamples, "
+            f"({confidence(self.alpha)} {kind}interval, {self.n_queries} queries, {self.n_resamples} resamples, "
             f"seed {self.seed})"
         )
 
