@@ -43,8 +43,8 @@ class BootstrapInterval(Presentable):
         return (
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.low, sign=True)}, {fixed(self.high, sign=True)}] "
-            f"({confidence(self.alpha)} {kind}interval, {self.n_queries} queries, {self.n_resamples} resamples, "
-            f"seed {self.seed})"
+            f"({confidence(self.alpha)} {kind}interval, {self.n_queries} queries, "
+            f"{self.n_resamples} resamples, seed {self.seed})"
         )
 
 
