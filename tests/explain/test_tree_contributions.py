@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_games import enumerated, random_ensemble, random_rows, random_tree, walked
+from tree_games import enumerated, random_ensemble, random_rows, random_tree, stump, walked
 
 from ranklens.arrays import Backend, memory_budget, open_backend, to_host
 from ranklens.explain.trees import Tree, TreeEnsemble, tree_contributions
@@ -14,17 +14,6 @@ from ranklens.explain.trees import contributions as module
 
 HOST = open_backend("numpy")
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def stump(feature: int = 2, threshold: float = 0.5, low: float = 2.0, high: float = 7.0) -> Tree:
-    return Tree(
-        feature=np.asarray([feature, -1, -1]),
-        threshold=np.asarray([threshold, 0.0, 0.0]),
-        left=np.asarray([1, 0, 0]),
-        right=np.asarray([2, 0, 0]),
-        value=np.asarray([0.0, low, high]),
-        nan_left=np.asarray([True, False, False]),
-    )
 
 
 @given(SEEDS, st.booleans())

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_tree_contributions import stump
-from tree_games import random_ensemble, random_rows
+from tree_games import random_ensemble, random_rows, stump
 
 from ranklens.arrays import memory_budget, open_backend
 from ranklens.core import ModelError

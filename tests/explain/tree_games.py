@@ -14,6 +14,18 @@ VALUES = (np.nan, -1.0, -0.0, 0.0, 1e-36, 0.5, 1.0, 1.5, 2.0, 7.0)
 THRESHOLDS = (-1.0, 0.0, 1.0000000180025095e-35, 0.5, 1.0, 1.75)
 
 
+def stump(feature: int = 2, threshold: float = 0.5, low: float = 2.0, high: float = 7.0) -> Tree:
+    """Split one feature once."""
+    return Tree(
+        feature=np.asarray([feature, -1, -1]),
+        threshold=np.asarray([threshold, 0.0, 0.0]),
+        left=np.asarray([1, 0, 0]),
+        right=np.asarray([2, 0, 0]),
+        value=np.asarray([0.0, low, high]),
+        nan_left=np.asarray([True, False, False]),
+    )
+
+
 def random_tree(
     rng: np.random.Generator, n_features: int, n_inner: int, *, categorical: bool = False
 ) -> Tree:

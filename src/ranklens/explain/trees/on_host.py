@@ -17,7 +17,7 @@ from ranklens.explain.trees.layout import Block
 from ranklens.explain.trees.weights import payoffs
 from ranklens.kernels.tree_paths import COUNT_BITS
 
-PAIRS_AT_ONCE = 64
+PAIRS_AT_ONCE = 128
 Array = NDArray[Any]
 
 
@@ -87,6 +87,18 @@ def add_contributions(host: HostBlock, codes_a: Array, codes_b: Array, coding: C
     pays = np.empty((item.size, 2))
     np.multiply(value, host.share_b.take(counts), out=pays[:, 0])
     np.multiply(value, host.share_a.take(counts), out=pays[:, 1])
+    if item.size:
+        place, amount = _payments(host, states, item, pays.reshape(-1))
+        total += np.bincount(place, amount, total.size).reshape(total.shape)
+
+
+def _payments(host: HostBlock, states: Array, item: Array, pays: Array) -> tuple[Array, Array]:
+    """Return who is paid, as places in an array (players, m), and how much.
+
+    `item` are places in an array (leaves, m), sorted, and `pays` their amounts for B-only and A-only players
+    in turn.
+    """
+    m = states.shape[1]
     places, amounts = [], []
     for slot, player in zip(host.block.slots, host.players, strict=True):
         n = int(np.searchsorted(item, slot.size * m))
@@ -96,14 +108,11 @@ def add_contributions(host: HostBlock, codes_a: Array, codes_b: Array, coding: C
         place = player.take(leaf, mode="clip") * m
         place += pair
         places.append(place)
-        # The second of the two amounts is for A-only players.
         only_a = state.take(some, mode="clip") >> host.shift
         some *= 2
         some += only_a
-        amounts.append(pays.reshape(-1).take(some, mode="clip"))
-    if places:
-        found = np.bincount(np.concatenate(places), np.concatenate(amounts), total.size)
-        total += found.reshape(total.shape)
+        amounts.append(pays.take(some, mode="clip"))
+    return np.concatenate(places), np.concatenate(amounts)
 
 
 def _divided(item: Array, m: int) -> tuple[Array, Array]:
