@@ -35,7 +35,7 @@ _LONGEST_COUNT, _MOST_COUNTED = 2048, 900
 _MOSTLY_DISTINCT = 0.75
 _FEWEST_INVERTED = 20
 _LONGEST_LATTICE = 1 << 13
-_LARGE_ERROR = 1e-3
+_LARGE_ERROR = 5e-3
 _SURELY_FARTHEST = 6.1
 """Standard deviations beyond which the normal law, whose tail is the heavier one, leaves less than 1e-9."""
 
