@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.arrays import Backend, to_host
+from ranklens.arrays import Backend, memory_budget, to_host
 from ranklens.explain import CallableAdapter, PairwiseExplanation, pairwise, pairwise_many
 
 METHODS = ("exact", "antithetic", "orders", "regression")
@@ -370,3 +371,79 @@ def test_equal_features_of_a_group_do_not_play() -> None:
     found = pairwise(model, (1, 1, 1), (1, 2, 1), groups=[("x", "z")])
     assert found.contributions == {"x+z": 0.0, "y": 1.0}
     assert found.n_model_rows == 2
+
+
+def table_model(table: np.ndarray) -> CallableAdapter:
+    """Turn any game into a model: 2^k numbers, looked up by which features are 1."""
+    k = len(table).bit_length() - 1
+    return CallableAdapter(lambda x: table[(x @ 2 ** np.arange(k)).astype(int)], names_for(k))
+
+
+def shapley_of(table: np.ndarray) -> np.ndarray:
+    k = len(table).bit_length() - 1
+    return np.asarray(values(pairwise(table_model(table), [0] * k, [1] * k)))
+
+
+@given(st.integers(1, 8), st.integers(0, 2**32))
+def test_values_of_a_sum_of_games_are_the_sums(k: int, seed: int) -> None:
+    one, other = np.random.default_rng(seed).normal(size=(2, 2**k))
+    np.testing.assert_allclose(
+        shapley_of(one + other), shapley_of(one) + shapley_of(other), rtol=0, atol=1e-13
+    )
+
+
+@given(st.integers(2, 8), st.integers(0, 2**32), st.data())
+def test_equal_roles_get_equal_values_and_no_role_gets_none(k: int, seed: int, data: st.DataObject) -> None:
+    i, j = data.draw(st.permutations(range(k)))[:2]
+    number = np.arange(2**k)
+    table = np.random.default_rng(seed).normal(size=2**k)
+    swapped = number & ~(1 << i) & ~(1 << j) | (number >> i & 1) << j | (number >> j & 1) << i
+    symmetric = shapley_of(table + table[swapped])
+    assert symmetric[i] == pytest.approx(symmetric[j], abs=1e-14)
+    without = table[number & ~(1 << i)]
+    assert abs(shapley_of(without)[i]) <= 8 * np.finfo(float).eps * np.abs(without).max()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_features_that_the_model_ignores_get_rounding_at_most(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    inner, outer = rng.normal(size=(6, 8)), rng.normal(size=8)
+    model = CallableAdapter(lambda x: np.tanh(x[:, :6] @ inner) @ outer + offset, names_for(12))
+    a, b = rng.normal(size=(2, 12))
+    found = pairwise(model, a, b)
+    bound = 8 * np.finfo(float).eps * max(abs(found.score_a), abs(found.score_b), np.abs(outer).sum())
+    assert np.all(np.abs(values(found)[6:]) <= bound)
+
+
+@pytest.mark.parametrize("method", ["antithetic", "regression"])
+def test_intervals_cover_the_truth_as_often_as_they_say(method: str) -> None:
+    k, n_models = 10, 100
+    held = []
+    for seed in range(n_models):
+        rng = np.random.default_rng(seed)
+        inner, outer = rng.normal(size=(k, 16)), rng.normal(size=16)
+        model = CallableAdapter(lambda x, i=inner, o=outer: np.maximum(x @ i, 0) @ o, names_for(k))
+        a, b = rng.normal(size=(2, k))
+        right = values(pairwise(model, a, b))
+        found = pairwise(model, a, b, method=method, max_rows=200, seed=seed)
+        for name, truth in zip(found.contributions, right, strict=True):
+            low, high = found.interval(name)
+            held.append(low <= truth <= high)
+    assert len(held) == 1000
+    assert 0.92 <= np.mean(held) <= 0.97
+
+
+@pytest.mark.parametrize("n_bytes", [2**20, 8 * 2**20])
+def test_temporaries_keep_to_the_memory_budget(n_bytes: int) -> None:
+    model = CallableAdapter(lambda x: x[:, 0], names_for(16))
+    a, b = np.random.default_rng(0).normal(size=(2, 100, 16))
+    with memory_budget(n_bytes):
+        pairwise_many(model, a[:2], b[:2])
+        tracemalloc.start()
+        try:
+            pairwise_many(model, a, b)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    # The points of one call are the model's, and never fewer than 4096 rows of them.
+    assert peak <= n_bytes + 5 * 4096 * 16 * 8

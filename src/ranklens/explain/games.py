@@ -6,10 +6,11 @@ with the same number of differing players share their coalitions.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,12 @@ class Game(ABC):
         self.backend = backend
         self.choice = choice
         self.n_coalitions = choice.n_rows(pairs.k)
+
+    def on(self, pairs: Pairs) -> Self:
+        """Return the same game for other pairs with as many players; the coalitions are shared."""
+        game = copy.copy(self)
+        game.pairs = pairs
+        return game
 
     @property
     def n_rows(self) -> int:

@@ -81,9 +81,11 @@ class Setup(NamedTuple):
             index = np.flatnonzero(n_players == k)
             # Scores, their differences, and as much again for what follows from them.
             step = rows_within(48 * choice.n_rows(k), len(index), share=0.5)
+            game: Game | None = None
             for start in range(0, len(index), step):
                 pairs = self.pairs(index[start : start + step], plays, k, choice)
-                yield game_of(pairs, choice, self.backend, seed)
+                game = game.on(pairs) if game else game_of(pairs, choice, self.backend, seed)
+                yield game
 
     def solved(self, games: Iterator[Game], batch_rows: int | None) -> Iterator[tuple[Game, Sequence[Any]]]:
         """Yield each game with what `on_device` finds out; in the model's own program where it has one."""
@@ -200,14 +202,9 @@ def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
     found = game.solve(values)
     errors = found.errors if found.errors is not None else xp.zeros_like(found.contributions)
     again = found.score_a if isinstance(game, ExactGame) else values[:, -1]
-    return (
-        found.contributions,
-        errors,
-        found.score_a,
-        found.score_b,
-        again,
-        xp.max(xp.abs(values), axis=1),
-    )
+    # Sums are new arrays; views would keep all scores alive.
+    ends = (found.score_a + 0.0, found.score_b + 0.0, again + 0.0)
+    return found.contributions, errors, *ends, xp.max(xp.abs(values), axis=1)
 
 
 def fits_program(game: Game) -> bool:
