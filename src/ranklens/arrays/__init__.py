@@ -9,6 +9,7 @@ from ranklens.arrays.budget import budget_bytes, cut, memory_budget, rows_within
 from ranklens.arrays.choice import current_backend, open_backend, resolve_backend, use_backend
 from ranklens.arrays.compile import compiled, steady
 from ranklens.arrays.draws import draw_words
+from ranklens.arrays.mesh import even, n_devices, spread
 from ranklens.arrays.precision import PrecisionWarning
 from ranklens.arrays.streams import Purpose, Seed, seed_of, words
 from ranklens.arrays.survey import BackendStatus, describe_backends
@@ -28,13 +29,16 @@ __all__ = [
     "describe_backends",
     "device_of",
     "draw_words",
+    "even",
     "is_array",
     "memory_budget",
+    "n_devices",
     "namespace",
     "open_backend",
     "resolve_backend",
     "rows_within",
     "seed_of",
+    "spread",
     "steady",
     "to_host",
     "use_backend",

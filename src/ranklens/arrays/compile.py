@@ -20,14 +20,15 @@ def compiled(function: F, backend: Backend, static: tuple[str, ...] = ()) -> F:
 
 
 def steady(array: Any, backend: Backend) -> Any:
-    """Append zeros to a one-dimensional array, on JAX, until its length is one of few.
+    """Append zeros along the last axis, on JAX, until its length is one of few.
 
     A compiled program serves one shape; this way it serves every number of queries up to the next length
     (which is at most a half further).
     """
     if backend.name != "jax":
         return array
-    return backend.xp.pad(array, (0, steady_length(array.shape[0]) - array.shape[0]))
+    n = array.shape[-1]
+    return backend.xp.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, steady_length(n) - n)])
 
 
 def steady_length(n: int) -> int:
@@ -38,8 +39,19 @@ def steady_length(n: int) -> int:
     >>> steady_length(50), steady_length(65), steady_length(6980)
     (64, 96, 8192)
     """
-    power = 1 << max(6, (n - 1).bit_length())
-    return power * 3 // 4 if power > 64 and n <= power * 3 // 4 else power
+    return max(64, steady_rows(n))
+
+
+def steady_rows(n: int) -> int:
+    """Return the smallest of 4, 6, 8, 12, 16, 24, ... that is at least `n`.
+
+    Examples
+    --------
+    >>> steady_rows(1), steady_rows(5), steady_rows(1000)
+    (4, 6, 1024)
+    """
+    power = 1 << max(2, (n - 1).bit_length())
+    return power * 3 // 4 if power > 4 and n <= power * 3 // 4 else power
 
 
 @functools.lru_cache(maxsize=128)

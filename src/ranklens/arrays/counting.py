@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,31 @@ COUNTING = frozenset({"numpy", "cupy", "jax", "torch"})
 """The backends that can count draws; the others gather what was drawn."""
 
 
+def count_first_draws(indices: Any, first: Any, n: int, dtype: Any) -> Any:
+    """Count on JAX the first `first` rows of `indices` (draws, m) alone, as `dtype`, shape (m, n)."""
+    jax = importlib.import_module("jax")
+    xp = jax.numpy
+    weight = xp.astype(xp.arange(indices.shape[0]) < first, dtype)
+    zeros = xp.zeros(n, dtype=dtype)
+    # Adding at repeated places is defined in JAX, and devices can share resamples that are mapped over.
+    return jax.vmap(lambda drawn: zeros.at[drawn].add(weight))(indices.T)
+
+
 def count_draws(backend: Backend, indices: Any, n: int) -> Any:
-    """Count how often each of `n` queries occurs in each column of `indices` (draws, m), as floats (m, n)."""
+    """Count how often each of `n` queries occurs in each column of `indices` (draws, m), as floats (m, n).
+
+    bincount of torch and cupy looks at its largest argument, which waits for the device; adding does not.
+    """
     xp = backend.xp
     m = indices.shape[1]
-    if backend.name == "jax":
-        rows = xp.arange(m, device=backend.device)[None, :]
-        # Adding at repeated places is defined in JAX.
-        return xp.zeros((m, n), dtype=backend.float_dtype, device=backend.device).at[rows, indices].add(1.0)
     places = indices + xp.arange(m, dtype=xp.int64, device=backend.device)[None, :] * n
-    bincount = np.bincount if backend.name == "numpy" else xp.bincount
-    counts = bincount(xp.reshape(places, (-1,)), minlength=m * n)
-    return xp.astype(xp.reshape(counts, (m, n)), backend.float_dtype)
+    places = xp.reshape(places, (-1,))
+    if backend.name == "numpy":
+        counts = np.bincount(places, minlength=m * n).astype(np.float64)
+    else:
+        counts = xp.zeros(m * n, dtype=backend.float_dtype, device=backend.device)
+        if backend.name == "torch":
+            counts.scatter_add_(0, places, xp.ones_like(places, dtype=counts.dtype))
+        else:
+            xp.add.at(counts, places, 1.0)
+    return xp.reshape(counts, (m, n))

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
+from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, n_devices, rows_within
 from ranklens.arrays.host_batch import count_outside, flip_words
 from ranklens.arrays.host_loops import add_table_sums
 from ranklens.kernels.flips import (
@@ -90,7 +90,8 @@ def _device_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
     chunks = [*_column_chunks(values.shape[0])]
     row_bytes = len(chunks[0]) * _FLOAT_BYTES * _LOOKUP_COPIES
     flipped = compiled(flipped_sums, backend)
-    for block in cut(resamples, rows_within(row_bytes, len(resamples), share=0.25)):
+    length = even(rows_within(row_bytes, len(resamples), share=0.25), backend)
+    for block in cut(resamples, length):
         parts = []
         for columns in chunks:
             words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
@@ -114,7 +115,8 @@ def _batch_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
     row_bytes = _FLOAT_BYTES * (_SIGN_COPIES * WORD_BITS * len(columns) + _SUM_COPIES * n_comparisons)
     by_query = backend.xp.matrix_transpose(values)
     flipped = compiled(_flipped_batch, backend)
-    for block in cut(resamples, rows_within(row_bytes, min(len(resamples), _BATCH_BLOCK), share=0.5)):
+    length = rows_within(row_bytes, min(len(resamples), _BATCH_BLOCK * n_devices(backend)), share=0.5)
+    for block in cut(resamples, even(length, backend)):
         words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
         yield flipped(words, by_query)
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ranklens.arrays import backend_of, compiled, cut, namespace, rows_within
+from ranklens.arrays import backend_of, compiled, cut, even, n_devices, namespace, rows_within
 from ranklens.kernels.flips import sign_matrix
 from ranklens.kernels.ties import BAND
 
@@ -52,7 +52,8 @@ def step_down_counts(
     rows, n = deltas.shape
     row_bytes = _FLOAT_BYTES * (_SIGN_COPIES * n + _STATISTIC_COPIES * rows)
     counted = compiled(count_reached, backend, static=("alternative",))
-    blocks = cut(resamples, rows_within(row_bytes, min(len(resamples), _BLOCK), share=0.5))
+    length = rows_within(row_bytes, min(len(resamples), _BLOCK * n_devices(backend)), share=0.5)
+    blocks = cut(resamples, even(length, backend))
     counts = [counted(words_of(block), by_query, reach, alternative=alternative) for block in blocks]
     return order, functools.reduce(operator.add, counts)
 

@@ -6,8 +6,8 @@ import functools
 import operator
 from typing import Any
 
-from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, rows_within
-from ranklens.arrays.counting import COUNTING, count_draws
+from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, rows_within
+from ranklens.arrays.counting import COUNTING, count_draws, count_first_draws
 from ranklens.arrays.host_batch import drawn_sums
 from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
 from ranklens.arrays.threads import for_each, n_cores
@@ -56,8 +56,8 @@ def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
         return _on_host(values[:n], seed, resamples)
     if backend.name == "numpy":
         return _rows_on_host(values[:, :n], seed, resamples)
-    if backend.name in COUNTING and values.ndim == 2 and values.shape[0] >= ROWS_WORTH_COUNTING:
-        return _by_counts(values, n, seed, resamples)
+    if worth_counting(values):
+        return backend.xp.matrix_transpose(counted_sums(values, n, seed=seed, resamples=resamples))
     return _on_device(values, n, seed, resamples)
 
 
@@ -105,6 +105,7 @@ def _on_device(values: Any, n: int, seed: int, resamples: range) -> Any:
     rows = values.shape[0] if values.ndim == 2 else 1
     draw_bytes = _FLOAT_BYTES * (_INDEX_COPIES + 3 * rows)
     length = rows_within(draw_bytes * min(values.shape[-1], 64), len(resamples), share=0.5)
+    length = even(length, backend_of(values))
     parts = [_block_sums(values, n, seed, block, length * draw_bytes) for block in cut(resamples, length)]
     return xp.concat(parts, axis=-1)
 
@@ -122,12 +123,35 @@ def _block_sums(values: Any, n: int, seed: int, block: range, draw_bytes: int) -
     return functools.reduce(operator.add, parts)
 
 
-def _by_counts(values: Any, n: int, seed: int, resamples: range) -> Any:
-    """Multiply how often each query was drawn with the differences of all comparisons."""
+def worth_counting(values: Any) -> bool:
+    """Whether counts multiplied with all of `values` are faster than picking from each of its rows."""
+    return backend_of(values).name in COUNTING and values.ndim == 2 and values.shape[0] >= ROWS_WORTH_COUNTING
+
+
+def counted_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
+    """Do `resample_sums` for a batch on a device, shape (len(resamples), comparisons).
+
+    How often each query was drawn is multiplied with the differences of all comparisons.
+    """
     backend = backend_of(values)
-    xp = backend.xp
-    by_query = xp.matrix_transpose(values[:, :n])
-    row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * n + values.shape[0])
-    blocks = cut(resamples, rows_within(row_bytes, len(resamples), share=0.5))
-    sums = [count_draws(backend, _draws(backend, seed, n, block), n) @ by_query for block in blocks]
-    return xp.matrix_transpose(xp.concat(sums, axis=0))
+    on_jax = backend.name == "jax"
+    # A compiled program serves one shape, whatever part of it is drawn.
+    length = values.shape[1] if on_jax else n
+    by_query = backend.xp.matrix_transpose(values[:, :length])
+    row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * length + values.shape[0])
+    block_length = even(rows_within(row_bytes, len(resamples), share=0.5), backend)
+    counted = compiled(_first_drawn, backend, static=("wide",))
+    columns = range(n_word_columns(length))
+    sums = []
+    for block in cut(resamples, block_length):
+        if on_jax:
+            words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
+            sums.append(counted(words, by_query, n, wide=n >= WIDE_FROM))
+        else:
+            sums.append(count_draws(backend, _draws(backend, seed, n, block), n) @ by_query)
+    return backend.xp.concat(sums, axis=0)
+
+
+def _first_drawn(words: Any, by_query: Any, n: Any, wide: bool) -> Any:
+    indices = drawn_indices(words, n, wide)
+    return count_first_draws(indices, n, by_query.shape[0], by_query.dtype) @ by_query

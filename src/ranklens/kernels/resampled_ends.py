@@ -4,26 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from ranklens.arrays import backend_of, compiled
+from ranklens.arrays import backend_of, compiled, spread
 from ranklens.arrays.host_ends import ends_as_alone, ends_of_rows
-from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, column_parts, resample_sums
+from ranklens.arrays.jax_ends import ends_of_columns
+from ranklens.kernels.resample_sums import (
+    ROWS_WORTH_COUNTING,
+    column_parts,
+    counted_sums,
+    resample_sums,
+    worth_counting,
+)
 from ranklens.kernels.resamples import WIDE_FROM, n_word_columns, order_statistics
 
 
-def resampled_ends(values: Any, *, seed: int, n_resamples: int, ranks: tuple[int, int, int, int]) -> Any:
+def resampled_ends(
+    values: Any, n: int, *, seed: int, n_resamples: int, ranks: tuple[int, int, int, int]
+) -> Any:
     """Return the elements of four ranks among the resampled sums of each row, shape (rows, 4).
 
     Parameters
     ----------
     values : array, shape (rows, n)
+        Zeros may follow the first n, except on numpy.
+    n : int
+        The number of differences, and of draws.
     seed, n_resamples : int
         Each row is resampled as it would be alone.
     ranks : four ints
         The first two are neighbours or one, as are the last two.
     """
     backend = backend_of(values)
-    rows, n = values.shape
-    sums = resample_sums(values, n, seed=seed, resamples=range(n_resamples))
+    rows, resamples = values.shape[0], range(n_resamples)
+    if backend.name == "jax" and worth_counting(values):
+        by_resample = counted_sums(values, n, seed=seed, resamples=resamples)
+        counted = compiled(ends_of_columns, backend, static=("ranks",))
+        return counted(spread(by_resample, backend, axis=1), ranks=ranks)
+    sums = resample_sums(values, n, seed=seed, resamples=resamples)
     if backend.name != "numpy":
         return compiled(order_statistics, backend, static=("ranks",))(sums, ranks=ranks)
     ends = ends_of_rows(sums, ranks)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, is_array, to_host
+from ranklens.arrays import Backend, compiled, is_array, steady, to_host
+from ranklens.arrays.compile import steady_length, steady_rows
+from ranklens.kernels.row_moments import compacted, measured_rows
 from ranklens.stats.sample import eps_of
 
 _SHOWN = 5
@@ -78,18 +80,37 @@ class Batch:
         return Batch(self.backend.xp.take(self.deltas, index, axis=0), mask, self.backend, self.eps)
 
     def filled(self) -> tuple[Any, Any]:
-        """Return the rows, zeros where nothing is measured, and how many values of each are not finite."""
-        xp = self.backend.xp
+        """Return the rows, zeros where nothing is measured, and how many values of each are not finite.
+
+        On JAX zeros follow (`ranklens.arrays.steady`).
+        """
         if self.backend.name == "numpy":
             values = self.deltas if self.mask is None else np.where(self.mask, self.deltas, 0.0)
             return values, np.zeros(self.shape[0])
-        measured, values = xp.isfinite(self.deltas), self.deltas
-        finite = xp.where(measured, values, 0.0)
-        if self.mask is None:
-            return finite, xp.sum(xp.astype(~measured, values.dtype), axis=1)
-        wanted = self.backend.asarray(self.mask)
-        n_bad = xp.sum(xp.astype(wanted & ~measured, values.dtype), axis=1)
-        return xp.where(wanted, finite, 0.0), n_bad
+        wanted = None if self.mask is None else steady(self.backend.asarray(self.mask), self.backend)
+        return compiled(measured_rows, self.backend)(steady(self.deltas, self.backend), wanted)
+
+    def gathered(self, values: Any, rows: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Any]:
+        """Return what is measured in some rows of `values`, `size` a row, as single samples would have it.
+
+        On JAX rows may be repeated, and zeros follow, so that few shapes occur; the rows come back as they
+        were taken.
+        """
+        backend, xp = self.backend, self.backend.xp
+        places = self.places(rows, size)
+        if places is None and len(rows) == self.shape[0]:
+            return rows, values
+        if backend.name == "jax":
+            repeats = steady_rows(len(rows)) - len(rows)
+            rows = np.pad(rows, (0, repeats), mode="edge")
+            if places is not None:
+                more = ((0, repeats), (0, 0)), ((0, 0), (0, steady_length(size) - size))
+                places = np.pad(np.pad(places, more[0], mode="edge"), more[1], constant_values=-1)
+        index = backend.asarray(rows, dtype=xp.int64)
+        if places is None:
+            return rows, xp.take(values, index, axis=0)
+        taken = compiled(compacted, backend)(values, index, backend.asarray(places, dtype=xp.int64))
+        return rows, taken
 
     def host_rows(self) -> NDArray[np.float64]:
         """Bring the rows to the host, zeros where nothing is measured; all of them finite."""
@@ -131,7 +152,7 @@ def _as_floats(values: Any, backend: Backend) -> Any:
         return backend.asarray(values.astype(np.float64, copy=False))
     if not backend.xp.isdtype(values.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
-    return backend.xp.astype(values, backend.float_dtype, copy=False)
+    return backend.asarray(values, dtype=backend.float_dtype)
 
 
 def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:

@@ -57,7 +57,7 @@ def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:
             return backend.xp.arange(some.start, some.stop, dtype=backend.xp.int64, device=backend.device)[
                 None, :
             ]
-        columns = range(-(-n // 64))
+        columns = range(-(-filled.shape[1] // 64))
         return draw_words(backend, options.seed, some.start, some.stop, columns, Purpose.FLIPS)
 
     order, counts = to_host(*step_down_counts(filled, words_of, resamples, options.alternative, batch.eps))
