@@ -21,6 +21,7 @@ from ranklens.stats import (
     permutation_test,
 )
 from ranklens.stats.design import Design
+from ranklens.stats.resampled import Resampled
 from ranklens.stats.units import Units
 
 RNG = np.random.default_rng(0)
@@ -106,6 +107,25 @@ def test_the_ideal_interval_of_a_ratio_by_enumeration(n):
     expected = [ratios[np.searchsorted(cumulated, level - 1e-13)] for level in (0.025, 0.975)]
     assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
     assert found.delta == pytest.approx(np.average(deltas, weights=weights), abs=1e-15)
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+@pytest.mark.parametrize("n", [9, 14, 40])
+def test_the_ideal_interval_of_a_ratio_on_a_lattice_is_the_limit_of_many_resamples(n, interval):
+    rng = np.random.default_rng(n)
+    clusters = np.concatenate([np.arange(n), rng.integers(0, n, n)])
+    deltas = rng.choice([-1.0, 0.0, 0.0, 0.5, 1.0], 2 * n)
+    exact = paired_bootstrap(deltas, clusters=clusters, method="exact", interval=interval)
+    totals, sizes = totals_of(deltas, np.ones(2 * n), clusters)
+    drawn = rng.integers(0, n, (400_000, n))
+    ratios = totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    tails = Resampled(totals, sizes, np.stack([ratios, np.ones_like(ratios)])).tails(interval, 0.025, ratios)
+    # The law has steps: what lies strictly outside an end is less than its tail, and with the end more.
+    noise = 5 * math.sqrt(0.025 / 400_000)
+    assert np.mean(ratios < exact.low - 1e-9) <= tails.below + noise
+    assert np.mean(ratios <= exact.low + 1e-9) >= tails.below - noise
+    assert np.mean(ratios > exact.high + 1e-9) <= tails.above + noise
+    assert np.mean(ratios >= exact.high - 1e-9) >= tails.above - noise
 
 
 @pytest.mark.parametrize("method", ["monte-carlo", "exact"])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.stats.ideal_law import LISTED, grid_law, law_of_mean, listed_law
+from ranklens.stats.ideal_law import LISTED, grid_law, lattice_ratio_law, law_of_mean, listed_law
 from ranklens.stats.interval_levels import Tails, bca_tails, bias_of, expanded_tail, jackknife_acceleration
 from ranklens.stats.resampled import common_ratio
 
@@ -57,8 +57,7 @@ def ideal_interval(
     if constant is not None:
         return constant, constant
     if sizes.min() != sizes.max():
-        law: Law = listed_law(totals, sizes) if len(totals) <= LISTED else RatioLaw(totals, sizes, backend)
-        return _ends(law, totals, sizes, kind, tail)
+        return _ends(_law_of_ratio(totals, sizes, eps, backend), totals, sizes, kind, tail)
     ordered = np.sort(totals)
     mirrored = -ordered[::-1]
     turned = _precedes(mirrored, ordered)
@@ -67,6 +66,12 @@ def ideal_interval(
     low, high = _ends(law_of_mean(sample, eps, backend), sample, np.ones_like(sample), kind, tail)
     size = float(sizes[0])
     return ((0.0 - high) / size, (0.0 - low) / size) if turned else (low / size + 0.0, high / size + 0.0)
+
+
+def _law_of_ratio(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> Law:
+    if len(totals) <= LISTED:
+        return listed_law(totals, sizes)
+    return lattice_ratio_law(totals, sizes, eps, backend) or RatioLaw(totals, sizes, backend)
 
 
 def _ends(law: Law, totals: Floats, sizes: Floats, kind: str, tail: float) -> tuple[float, float]:

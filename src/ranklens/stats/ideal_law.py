@@ -23,7 +23,9 @@ LISTED = 8
 _REACH = 9.0
 _FINE_GRID, _GRID_OF_MANY, _MANY = 1 << 15, 1 << 14, 1000
 _LONGEST_GRID = 1 << 16
+_LONGEST_PACKED = 1 << 18
 _SLACK = 1e-13
+_NO_MASS = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,42 @@ def listed_law(
     each = mean_at(totals / sizes)
     return IdealLaw(
         ratios[order], np.cumsum(masses[order]), mean_at, True, float(each.min()), float(each.max())
+    )
+
+
+def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> IdealLaw | None:
+    """Return the exact law of the ratio of draws where totals and sizes are whole multiples of steps.
+
+    Both sums of a resample are held in one whole number, which has room for that of the sizes below that of
+    the totals. None without such steps, or when that takes too long a grid.
+    """
+    above, below = known_multiples(totals, eps), known_multiples(sizes, eps)
+    if above is None or below is None:
+        return None
+    n = totals.shape[0]
+    above, below = above // np.gcd.reduce(above), below // np.gcd.reduce(below)
+    least = int(below.min())
+    room = n * (int(below.max()) - least) + 1
+    packed = above * room + (below - least)
+    length = _power_of_two(2.0 * _REACH * float(np.std(packed)) * math.sqrt(n) + 2.0 * room)
+    if length > _LONGEST_PACKED:
+        return None
+    first, cumulated = _sum_law(packed, length, backend)
+    masses = np.diff(cumulated, prepend=0.0)
+    kept = np.flatnonzero(masses > _NO_MASS)
+    sums = first + kept
+    ratios = (sums // room) / (sums % room + n * least)
+    order = np.argsort(ratios)
+    largest, whole = int(np.argmax(np.abs(above))), int(np.argmax(below))
+    unit = (totals[largest] / float(above[largest])) / (sizes[whole] / float(below[whole]))
+    each = totals / sizes
+    return IdealLaw(
+        ratios[order],
+        np.cumsum(masses[kept][order]),
+        lambda points: np.asarray(points * unit),
+        True,
+        float(each.min()),
+        float(each.max()),
     )
 
 

@@ -46,11 +46,12 @@ class Resampled:
         if kind == "studentized":
             return self._studentized(tail)
         ratios = self.sums[0] / (self.sums[1] if len(self.sums) > 1 else len(self.totals))
-        low, high = _ends(np.sort(ratios), self._tails(kind, tail, ratios))
+        low, high = _ends(np.sort(ratios), self.tails(kind, tail, ratios))
         each = self.totals / self.sizes
         return max(low, float(each.min())), min(high, float(each.max()))
 
-    def _tails(self, kind: str, tail: float, ratios: Floats) -> Tails:
+    def tails(self, kind: str, tail: float, ratios: Floats) -> Tails:
+        """Return the shares of the resampled ratios beyond each end, `tail` being what is wanted."""
         if kind == "expanded":
             tail = expanded_tail(tail, len(self.totals))
         if kind != "bca":
