@@ -322,3 +322,47 @@ def test_results_are_on_the_host(backend):
     table = rl.compare_deltas(backend.asarray(batch()), n_resamples=50, n_permutations=50, **QUIET)
     assert all(isinstance(getattr(table, name), np.ndarray) for name in COLUMNS)
     assert to_host(table.p_value)[0] is not None
+
+
+def test_every_backend_computes_the_same(user_backend):
+    deltas = np.concatenate([batch(), np.random.default_rng(9).normal(0.25, 0.3, (6, N))])
+    expected = rl.compare_deltas(deltas, method="exact", correction=None)
+    with user_backend.precise():
+        array = user_backend.asarray(deltas)
+    found = rl.compare_deltas(array, method="exact", correction=None)
+    assert found.method.tolist() == expected.method.tolist()
+    np.testing.assert_allclose(found.p_value, expected.p_value, rtol=1e-6)
+    np.testing.assert_allclose(found.ci_low, expected.ci_low, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.ci_high, expected.ci_high, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_exact_methods_take_two_transfers(method):
+    rng = np.random.default_rng(0)
+    deltas, counter = fake_array(np.concatenate([rng.normal(size=(6, 60)), rng.normal(0.5, 0.4, (6, 60))]))
+    rl.compare_deltas(deltas, method=method, correction=None)
+    assert counter.count == 2
+
+
+def test_exact_rows_leave_out_what_is_not_measured():
+    rng = np.random.default_rng(3)
+    deltas = rng.normal(0.1, 0.3, (5, 60))
+    mask = rng.random(deltas.shape) < 0.9
+    table = rl.compare_deltas(np.where(mask, deltas, np.nan), mask=mask, method="exact", correction=None)
+    for i, row in enumerate(deltas):
+        alone = rl.compare_deltas(row[None, mask[i]], method="exact", correction=None)
+        assert table.p_value[i] == pytest.approx(alone.p_value[0], rel=1e-6)
+        assert (table.delta[i], table.effect[i]) == (alone.delta[0], alone.effect[0])
+        assert table.ci_low[i] == pytest.approx(alone.ci_low[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300, 2.0**-1060])
+def test_no_scale_changes_an_exact_p_value(scale):
+    deltas = np.random.default_rng(4).normal(0.1, 0.3, (4, 60))
+    deltas[3] = 0.25 + deltas[3]
+    kept = {"method": "exact", "correction": None}
+    if scale > 2.0**-1000:
+        found = rl.compare_deltas(deltas * scale, **kept).p_value
+        np.testing.assert_allclose(found, rl.compare_deltas(deltas, **kept).p_value, rtol=1e-9)
+    else:
+        assert np.isfinite(rl.compare_deltas(deltas * scale, **kept).p_value).all()

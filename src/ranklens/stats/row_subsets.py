@@ -18,7 +18,7 @@ Counts = NDArray[np.int64]
 _FIXED_POINT_BITS = 61
 _MOST_SUMS = 1 << 17
 _BYTES_PER_SUM = 64
-_LONGEST_BITS = 12
+_LONGEST_BITS = 13.0
 """The binary logarithm of how many sums of repeated values are listed before a common step is sought."""
 
 
@@ -75,8 +75,8 @@ def _count_repeated(descending: Counts, limit: int, most: int) -> float:
     """List each sum once for all choices among equal values, with the number of these choices."""
     starts = np.flatnonzero(descending[1:] != descending[:-1]) + 1
     bounds = [0, *starts.tolist(), len(descending)]
-    times = np.diff(bounds)
-    if 0.5 * np.log2(times + 1.0).sum() > _LONGEST_BITS:
+    choices = 1.0 + np.minimum(np.diff(bounds), limit // descending[bounds[:-1]])
+    if 0.5 * np.log2(choices).sum() > _LONGEST_BITS:
         return math.nan
     halves = [(np.zeros(1, dtype=np.int64), np.ones(1)) for _ in range(2)]
     for begin, end in itertools.pairwise(bounds):

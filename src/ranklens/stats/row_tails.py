@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, cut, rows_within, to_host
+from ranklens.arrays import Backend, cut, rows_within
+from ranklens.arrays.threads import for_each, n_cores
 from ranklens.kernels.exact_fourier import (
     cosine_products_by_recurrence,
     square_wave_tail,
@@ -18,6 +20,7 @@ from ranklens.kernels.exact_fourier import (
 )
 from ranklens.stats.exact_fourier import STEP as PLAIN
 from ranklens.stats.exact_tilt import STEP as TILTED
+from ranklens.stats.row_jobs import Job
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -29,7 +32,7 @@ _NODES, _SCANNED = 64, 160
 _NODES_OF_MANY, _MANY = 40, 300
 _CAUTION = 2.0
 _LOG2 = math.log(2.0)
-_ROWS_COUNTED = 64
+_ROWS_COUNTED, _ROWS_TILTED = 64, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class RowTails:
             return np.asarray(np.log(np.maximum(self.mass, 0.0)) + self.log_scale)
 
 
-def plain_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> RowTails:
+def plain_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> Job[RowTails]:
     """Invert ∏ cos(y a) against a square wave, for rows of magnitudes (rows, n) that hardly repeat.
 
     `observed` (rows,) are the absolute sums. The largest modulus seen beyond the last node bounds the error.
@@ -62,7 +65,7 @@ def plain_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> RowTa
     n_nodes = _NODES if n < _MANY else _NODES_OF_MANY
     scanned = _SCANNED if n < _MANY else n_nodes + 8
     step = 2.0 * math.pi / (threshold + _REACH)
-    mass, beyond = np.empty(rows), np.empty(rows)
+    found: list[Any] = []
     for part in cut(range(rows), rows_within(5 * _FLOAT_BYTES * n, rows, share=0.25)):
         some = slice(part.start, part.stop)
         ship = backend.asarray
@@ -72,13 +75,14 @@ def plain_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> RowTa
         weights = np.broadcast_to(2.0 / math.pi / (np.arange(n_nodes) + 0.5), nodes.shape)
         outside = square_wave_tail(kept, ship(nodes), ship(np.array(weights)), ship(threshold[some]))
         left = backend.xp.max(backend.xp.abs(products[:, n_nodes:]), axis=-1)
-        outside, largest = to_host(outside[:, 0], left)
-        mass[some], beyond[some] = 0.5 * outside, 0.5 * largest
+        found += [outside[:, 0], left]
+    host = yield tuple(found)
+    mass, beyond = 0.5 * joined(host[0::2]), 0.5 * joined(host[1::2])
     error = _CAUTION * beyond + 4.0 * _EPS * (n + 16) + 2.0**-n
     return RowTails(mass, error, np.zeros(rows), PLAIN)
 
 
-def tilted_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> RowTails:
+def tilted_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> Job[RowTails]:
     """Invert the characteristic function of the law tilted until the observed sum is its mean."""
     spread = np.sqrt(np.sum(magnitudes * magnitudes, axis=1, keepdims=True))
     values, threshold = magnitudes / spread, observed / spread[:, 0]
@@ -89,13 +93,21 @@ def tilted_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> RowT
     room = np.sum(values, axis=1) - threshold
     log_scale = tilt * room + np.sum(np.log1p(np.exp(-2.0 * angles)), axis=1) - n * _LOG2
     step = 2.0 * math.pi / (_TILTED_REACH * tilted_spread + _FADED / tilt)
-    mass, beyond = np.empty(rows), np.empty(rows)
     row_bytes = 8 * _FLOAT_BYTES * n * _SCANNED
-    for part in cut(range(rows), rows_within(row_bytes, rows, share=0.25)):
+
+    parts = [*cut(range(rows), rows_within(row_bytes, min(rows, _ROWS_TILTED), share=0.125))]
+    found: dict[int, tuple[Any, ...]] = {}
+
+    def invert(part: range) -> None:
         some = slice(part.start, part.stop)
         nodes = (np.arange(_SCANNED) + 0.5) * step[some, None]
         point = _Point(threshold[some], tilt[some], step[some])
-        mass[some], beyond[some] = _tilted(values[some], np.tanh(angles[some]), nodes, point, backend)
+        found[part.start] = _tilted(values[some], np.tanh(angles[some]), nodes, point, backend)
+
+    for_each(invert, parts, n_threads=n_cores() if backend.name == "numpy" else 1)
+    host = yield tuple(array for part in parts for array in found[part.start])
+    mass, seen, largest = joined(host[0::3]), joined(host[1::3]), joined(host[2::3])
+    beyond = np.maximum(seen, 0.5 * largest)
     error = _CAUTION * beyond + _EPS * (32.0 * n + np.abs(log_scale) + 64.0) * np.abs(mass)
     return RowTails(mass, error, log_scale, TILTED)
 
@@ -110,8 +122,8 @@ class _Point(NamedTuple):
 
 def _tilted(
     values: Floats, tanhs: Floats, nodes: Floats, point: _Point, backend: Backend
-) -> tuple[Floats, Floats]:
-    """Return the inverted tails, and a bound of what the nodes beyond the last would add."""
+) -> tuple[Any, Any, Any]:
+    """Return the inverted tails, and the sum and the largest of what was seen beyond the last node."""
     ship = backend.asarray
     threshold, tilt, step = point
     at = ship(nodes)
@@ -125,8 +137,12 @@ def _tilted(
     modulus = xp.sqrt(real * real + imaginary * imaginary)
     weighted = modulus / xp.sqrt(at[:, _NODES:] ** 2 + ship(tilt[:, None]) ** 2)
     seen = xp.sum(weighted, axis=-1) * ship(step / math.pi)
-    host, seen, largest = to_host(inverted[:, 0], seen, xp.max(modulus, axis=-1))
-    return host, np.maximum(seen, 0.5 * largest)
+    return inverted[:, 0], seen, xp.max(modulus, axis=-1)
+
+
+def joined(parts: Sequence[Floats]) -> Floats:
+    """Put what several parts gave one after the other; nothing of no parts."""
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if parts else np.zeros(0)
 
 
 def _tilts(values: Floats, threshold: Floats) -> Floats:
