@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays.mesh import first_device, whole
+from ranklens.arrays.mesh import everywhere, first_device, whole
 from ranklens.arrays.precision import float_dtype_of, jax_precise
 from ranklens.core import MissingDependencyError
 
@@ -67,6 +67,7 @@ class Backend:
         if not isinstance(values, np.ndarray) and is_array(values):
             if self.name == "torch":
                 values = values.detach()
+            values = everywhere(values, self)
             return self.xp.astype(values, dtype or self._dtype_for(values), copy=False)
         host = np.asarray(values)
         if self.name == "numpy":

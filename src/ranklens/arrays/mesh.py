@@ -74,6 +74,13 @@ def spread(array: Any, backend: Backend, axis: int) -> Any:
     return importlib.import_module("jax").device_put(array, placement)
 
 
+def everywhere(array: Any, backend: Backend) -> Any:
+    """Copy an array that several devices share, in whatever way, to each of them."""
+    return (
+        array if n_devices(backend) == 1 else importlib.import_module("jax").device_put(array, backend.device)
+    )
+
+
 def _numbered(n: int) -> tuple[Any, ...]:
     available = importlib.import_module("jax").devices()
     if not 1 <= n <= len(available):
@@ -104,6 +111,6 @@ def _on_all(devices: tuple[Any, ...]) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _along(everywhere: Any, axis: int) -> Any:
+def _along(copies: Any, axis: int) -> Any:
     sharding = importlib.import_module("jax.sharding")
-    return sharding.NamedSharding(everywhere.mesh, sharding.PartitionSpec(*[None] * axis, _AXIS))
+    return sharding.NamedSharding(copies.mesh, sharding.PartitionSpec(*[None] * axis, _AXIS))
