@@ -183,6 +183,31 @@ def test_coverage_of_the_percentile_interval(shape, n):
     assert low <= CALIBRATION["coverage"]("percentile", draw, true_mean, n, 1500) <= high
 
 
+# The same for the other kinds, of 20 queries and over 4,000 samples.
+COVERAGE_OF_TWENTY = {
+    ("expanded", "normal"): 0.950, ("bca", "normal"): 0.926, ("studentized", "normal"): 0.950,
+    ("expanded", "exponential"): 0.922, ("bca", "exponential"): 0.912, ("studentized", "exponential"): 0.941,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("interval", "shape"), COVERAGE_OF_TWENTY)
+def test_coverage_of_the_other_intervals(interval, shape):
+    draw, true_mean = CALIBRATION["SHAPES"][shape]
+    low, high = binomial_band(1000, COVERAGE_OF_TWENTY[interval, shape])
+    assert low <= CALIBRATION["coverage"](interval, draw, true_mean, 20, 1000) <= high
+
+
+def test_studentized_intervals_cover_best_on_skewed_differences():
+    draw, true_mean = CALIBRATION["SHAPES"]["exponential"]
+    covered = {
+        interval: CALIBRATION["coverage"](interval, draw, true_mean, 20, 1000)
+        for interval in CALIBRATION["INTERVALS"]
+    }
+    # All of the same samples, so that the differences are less noisy than the rates.
+    assert covered["percentile"] < covered["bca"] < covered["studentized"]
+    assert covered["expanded"] < covered["studentized"]
+
+
 @pytest.mark.filterwarnings("ignore::ranklens.core.SmallSampleWarning")
 @pytest.mark.parametrize(("reference", "known"), [("normal", 0.923), ("t", 0.9465)])
 def test_coverage_of_the_prediction_powered_interval_of_twenty_gold_queries(reference, known):
