@@ -47,5 +47,7 @@ def resampled_ends(
     if rows < ROWS_WORTH_COUNTING or n >= WIDE_FROM or not backend.xp.any(inexact):
         return ends
     parts = column_parts(n_word_columns(n))
+    if backend.xp.all(inexact):
+        return ends_as_alone(values, sums, ends, ranks, seed, parts)
     ends[inexact] = ends_as_alone(values[inexact], sums[inexact], ends[inexact], ranks, seed, parts)
     return ends

@@ -88,8 +88,9 @@ class Experiment:
         moments = Moments.of(rows)
         for i, job in enumerate(jobs):
             fields = self._names(job, options, segment) | rows.counts(i)
-            fields |= self._means(job, rows, i)
-            if enough(int(rows.n[i]), options):
+            tested = enough(int(rows.n[i]), options)
+            fields |= self._means(job, rows, i, tested)
+            if tested:
                 fields |= _statistics(found, i) | moments.row(i)
             yield ComparisonResult(**fields)
 
@@ -111,14 +112,15 @@ class Experiment:
             "n_permutations": 0,
         }
 
-    def _means(self, job: Job, rows: PairedRows, i: int) -> dict[str, float | None]:
+    def _means(self, job: Job, rows: PairedRows, i: int, tested: bool) -> dict[str, float | None]:
+        """Return the means of a row; that of the differences comes with the test where there is one."""
         if not rows.n[i]:
             return {"mean_a": None, "mean_b": None, "delta": None}
         a, b, deltas = rows.measured(i)
         return {
             "mean_a": self._mean(job.run_a, job.measure, a),
             "mean_b": self._mean(job.run_b, job.measure, b),
-            "delta": mean(deltas),
+            "delta": None if tested else mean(deltas),
         }
 
     def _mean(self, run: int, measure: int, values: Floats) -> float:
