@@ -57,6 +57,7 @@ def by_calls(model: JaxModel, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return pairwise_many(model, a, b, batch_rows=4096).contributions
 
 
+@pytest.mark.slow
 @both_precisions
 def test_the_program_agrees_with_calls_for_every_number_of_features(user_precision: bool) -> None:
     model = JaxModel(network, NAMES, parameters())
