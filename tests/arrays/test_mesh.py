@@ -42,7 +42,8 @@ def found(deltas, batch):
     masked = rl.compare_deltas(batch, mask=mask, correction=None, **quiet)
     interval = rl.paired_bootstrap(deltas, n_resamples=400)
     studentized = rl.paired_bootstrap(deltas, n_resamples=400, interval="studentized")
-    counts = [rl.permutation_test(deltas, n_permutations=400), *plain.p_value, *masked.p_value, *plain.q_value]
+    p = rl.permutation_test(deltas, n_permutations=400)
+    counts = [p, *plain.p_value, *masked.p_value, *plain.q_value]
     ends = [interval.low, interval.high, studentized.low, *plain.ci_low, *plain.ci_high, *masked.ci_low]
     return {"counts": [float(x) for x in counts], "ends": [float(x) for x in ends]}
 
