@@ -52,9 +52,11 @@ def compare_many(
 ) -> ComparisonTable:
     """Compare many runs, on every measure and in every segment.
 
-    Each row has the numbers of `compare` with the same method and the row's seed. A row with fewer than
-    `min_queries` paired queries is shown without statistics and takes no part in the correction. A
-    `CoarsePValueWarning` says when Monte-Carlo p-values are too coarse for the size of a family.
+    All rows are computed together. Each has the numbers of `compare` with the same method and the row's seed
+    (an exact one up to the error bounds that both report); where a query is missing from a row, its signs are
+    still those of all queries. A row with fewer than `min_queries` paired queries is shown without statistics
+    and takes no part in the correction. A `CoarsePValueWarning` says when Monte-Carlo p-values are too coarse
+    for the size of a family.
 
     Parameters
     ----------
@@ -69,8 +71,9 @@ def compare_many(
         As for `compare_segments`; their rows follow the overall ones.
     method : {"auto", "exact", "monte-carlo"}
         As for `compare`; the default here is exact wherever that costs no more than sampling.
-    correction : {"bh", "by", "holm", None}
-        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`), or no q-values.
+    correction : {"bh", "by", "holm", "maxt", None}
+        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`); the step-down max-T
+        of Westfall and Young on signs that all rows of the family share; or no q-values.
     family : {"measure", "segment field", "pair", "all"}
         What is corrected together: all rows of a measure; the rows of one measure and pair of runs; all rows
         of a pair of runs; everything. The segments of each field are families of their own, except in "all".
@@ -126,7 +129,7 @@ def compare_many(
     rows = list((_in_batch if is_batch(options) else _one_by_one)(experiment, pieces, options, progress))
 
     def max_t(places: Sequence[int]) -> Sequence[float]:
-        return max_t_of(np.stack([_row_deltas(experiment, pieces, i) for i in places]), options)
+        return max_t_of(_rows_of(experiment, pieces, np.array(places)), options)
 
     return corrected_table(rows, correction, family, max_t)
 
@@ -192,14 +195,19 @@ def _warn_of_unsegmented(experiment: Experiment, pieces: tuple[Slice, ...]) -> N
         warn_of_unsegmented(pieces, tuple(panel.queries[i] for i in inside.tolist()))
 
 
-def _row_deltas(experiment: Experiment, pieces: tuple[Slice, ...], row: int) -> NDArray[np.float64]:
-    """Return the differences of a row of the table over all queries, zeros for those outside its segment."""
-    n_jobs = len(experiment.jobs)
-    if row < n_jobs:
-        return np.asarray(experiment.deltas([experiment.jobs[row]])[0][0])
-    job, piece = divmod(row - n_jobs, len(pieces))
-    inside = [query in pieces[piece].queries for query in experiment.panel.queries]
-    return np.asarray(np.where(inside, experiment.deltas([experiment.jobs[job]])[0][0], 0.0))
+def _rows_of(
+    experiment: Experiment, pieces: tuple[Slice, ...], places: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the differences of rows of the table over all queries, zeros outside the row's segment."""
+    n_jobs, n_pieces = len(experiment.jobs), max(1, len(pieces))
+    overall = places < n_jobs
+    job = np.where(overall, places, (places - n_jobs) // n_pieces)
+    deltas, _ = experiment.deltas([experiment.jobs[i] for i in job.tolist()])
+    piece = np.where(overall, -1, (places - n_jobs) % n_pieces)
+    for i in np.unique(piece[~overall]).tolist():
+        outside = [query not in pieces[i].queries for query in experiment.panel.queries]
+        deltas[np.ix_(piece == i, outside)] = 0.0
+    return deltas
 
 
 def _experiment(evaluations: Mapping[str, Any], baseline: str | None, measures: Sequence[str]) -> Experiment:

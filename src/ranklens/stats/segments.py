@@ -63,8 +63,9 @@ def compare_segments(
         is in each of them with its queries there.
     seed : int, SeedSequence, Generator or None
         What the segments' seeds are made of.
-    correction : {"bh", "by", "holm", None}
-        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`), or no q-values.
+    correction : {"bh", "by", "holm", "maxt", None}
+        Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`); the step-down max-T
+        of Westfall and Young on signs that all rows of the family share; or no q-values.
     family : {"segment field", "all"}
         Whether the segments of each field are a family, or all of them one. ("measure" and "pair", the other
         families of `compare_many`, are the same as "segment field" here.)
