@@ -132,12 +132,6 @@ def test_bad_dictionaries_are_named(data: Any, why: str) -> None:
     assert why in str(caught.value)
 
 
-def test_a_run_of_empty_rankings_is_a_run_and_empty_judgements_are_none() -> None:
-    assert len(read_run({"q": {}})) == len(read_run({})) == 0
-    with pytest.raises(DataError, match="no rows"):
-        read_qrels({"q": {}})
-
-
 def test_records_and_objects_of_other_tools_are_read_without_them() -> None:
     qrel = namedtuple("TrecQrel", ["query_id", "doc_id", "relevance", "iteration"])
     scored = namedtuple("GenericScoredDoc", ["query_id", "doc_id", "score"])

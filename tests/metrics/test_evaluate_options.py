@@ -210,3 +210,14 @@ def test_the_order_of_queries_and_rows_changes_nothing(order: tuple[int, ...]) -
 def test_a_run_of_other_queries_is_refused_among_many() -> None:
     with pytest.raises(DataError, match="no query in common"):
         evaluate_many({"one": RUN, "two": {"other": {"d": 1.0}}}, QRELS, "AP")
+
+
+@pytest.mark.parametrize("run", [{}, {"q1": {}}])
+def test_a_run_without_rows_is_an_error(run):
+    with pytest.raises(DataError, match="there are no rows in this run"):
+        evaluate(run, QRELS, "AP")
+
+
+def test_grades_whose_gain_overflows_are_an_error_and_no_warning_of_numpy():
+    with pytest.raises(DataError, match="a measure must be finite"):
+        evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 5000}}, "nDCG(gain=exp)@10")

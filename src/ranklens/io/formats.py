@@ -15,6 +15,7 @@ from ranklens.io.text import Text
 from ranklens.io.trec import read_trec
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = b"PK\x03\x04"
 _PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _SEPARATORS = ("\t", ",", ";")
 _SAMPLE = 1 << 16
@@ -22,14 +23,14 @@ _SAMPLE = 1 << 16
 
 def read_text(text: Text, file: str, layout: Layout, columns: ColumnMap | None, faults: Faults) -> Extract:
     """Find the format of the content and read it."""
-    head = bytes(text.content()[:8])
     suffix = suffix_of(file)
     if is_columnar(text):
         from ranklens.io.tables import read_frame
 
         return read_frame(read_columnar(text, faults), layout, columns, faults)
-    if head.startswith(_UTF16):
-        raise faults.error(Fault("the file is UTF-16; convert it to UTF-8"))
+    check_encoding(text, faults)
+    if is_blank(text):
+        raise faults.error(Fault(f"there are no rows in this {layout.kind} source"))
     if suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
         raise faults.error(Fault(f"the file is called {suffix} and does not begin like one"))
     line = first_line(text)
@@ -68,6 +69,20 @@ def read_columnar(text: Text, faults: Faults) -> Any:
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise faults.error(Fault(f"the columns cannot be read ({reason})")) from error
+
+
+def check_encoding(text: Text, faults: Faults) -> None:
+    """Raise DataError for UTF-16, and for a ZIP archive."""
+    head = bytes(text.content()[:4])
+    if head.startswith(_UTF16):
+        raise faults.error(Fault("the file is UTF-16; convert it to UTF-8"))
+    if head.startswith(_ZIP):
+        raise faults.error(Fault("the file is a ZIP archive; unpack it first"))
+
+
+def is_blank(text: Text) -> bool:
+    """Tell whether the content is empty, or blanks and newlines alone."""
+    return not any(text[first:last].strip() for first, last in text.blocks(_SAMPLE))
 
 
 def first_line(text: Text) -> str:

@@ -34,8 +34,7 @@ def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tup
     extract = _extract(source, file, layout, columns, faults)
     pairs = without_repeats(with_finite_grades(extract, layout, faults), layout, faults)
     faults.tell()
-    lenient = layout.kind == "run" and nested_mapping(source) is not None
-    if not len(pairs) and not lenient:
+    if not len(pairs):
         raise faults.error(Fault(f"there are no rows in this {layout.kind} source"))
     return pairs, file
 

@@ -28,7 +28,8 @@ def measured_values(
         A query that a run does not answer has the value of an empty list.
     """
     values = np.zeros((len(rankings), len(measures), len(pool.query_ids)))
-    with backend.precise():
+    # What overflows is an error that names its run and query; NumPy's own warning would say less.
+    with backend.precise(), np.errstate(over="ignore", invalid="ignore"):
         batches, results = [], []
         for batch in padded_batches(rankings, pool, _depth(measures), backend):
             batches.append((batch.runs, batch.queries))

@@ -117,7 +117,8 @@ def judged_ranking(
         [index.position(query) if query in index else -1 for query in pairs.query_ids], dtype=np.int64
     )
     if row_of.size and row_of.max() < 0:
-        raise DataError(f"no query in common; qrels have {_some(index)}, run has {_some(run.query_ids)}")
+        which = "run" if run.name == "run" else f"run {run.name}"
+        raise DataError(f"no query in common; qrels have {_some(index)}, {which} has {_some(run.query_ids)}")
     judged_query = row_of >= 0
     rows = None if judged_query.all() else np.flatnonzero(judged_query[pairs.query])
     order = ranking_order(pairs, rows, score_precision)
