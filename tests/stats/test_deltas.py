@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -305,17 +306,25 @@ def test_the_null_distribution_of_a_large_batch_is_never_kept():
 
 
 @pytest.mark.slow
-def test_peak_memory_stays_within_the_budget():
-    import tracemalloc
-
-    deltas = np.random.default_rng(0).normal(size=(300, 7000))
+@pytest.mark.parametrize("method", ["monte-carlo", "exact"])
+def test_peak_memory_stays_within_the_budget(method):
+    deltas = np.random.default_rng(0).normal(0.02, 1.0, size=(300, 7000))
     budget = 64 * 2**20
     with memory_budget(budget):
         tracemalloc.start()
-        rl.compare_deltas(deltas, n_resamples=2000, n_permutations=500, **QUIET)
+        rl.compare_deltas(deltas, n_resamples=2000, n_permutations=500, method=method, correction=None)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak <= budget
+
+
+def test_slabs_of_exact_rows_change_nothing():
+    deltas = np.concatenate([batch(400, seed) for seed in range(12)])
+    whole = rl.compare_deltas(deltas, method="exact", correction=None)
+    with memory_budget(2**20):
+        part = rl.compare_deltas(deltas, method="exact", correction=None)
+    np.testing.assert_allclose(part.p_value, whole.p_value, rtol=1e-9)
+    np.testing.assert_allclose(part.ci_low, whole.ci_low, rtol=1e-9)
 
 
 def test_results_are_on_the_host(backend):

@@ -7,11 +7,16 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays import cut, rows_within
 from ranklens.stats.batch import Batch
 from ranklens.stats.bootstrap import paired_bootstrap
 from ranklens.stats.options import Options
 from ranklens.stats.row_exact import cheap_rows, exact_statistics
 from ranklens.stats.row_statistics import RowStatistics, enough, sampled_statistics
+
+_FLOAT_BYTES = 8
+# Arrays of the shape of the differences that the exact methods hold at once.
+_EXACT_COPIES = 16
 
 TOGETHER = ("percentile", "expanded")
 """The kinds of interval that are made for all rows at once."""
@@ -38,8 +43,10 @@ def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> Row
     chosen, others = np.flatnonzero(exact), np.flatnonzero(~exact)
     if others.size:
         found.put(others, sampled_statistics(batch.take(others), options))
-    if chosen.size:
-        found.put(chosen, exact_statistics(batch.take(chosen), host[chosen], options))
+    row_bytes = _FLOAT_BYTES * _EXACT_COPIES * batch.shape[1]
+    for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.5)):
+        some = chosen[part.start : part.stop]
+        found.put(some, exact_statistics(batch.take(some), host[some], options))
     return found
 
 
