@@ -113,8 +113,7 @@ def moments_of(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
     """Return mean over standard deviation (NaN without spread), and the standard error of the mean."""
     n = deltas.shape[1]
     largest = np.abs(deltas).max(axis=1)
-    exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
-    scale = np.where(largest > 0.0, np.ldexp(1.0, exponent), 1.0)
+    scale = _scales(largest)
     scaled = deltas / scale[:, None]
     reach = np.maximum(np.abs(scaled).max(axis=1), size / scale)
     flat: NDArray[np.bool_] = scaled.max(axis=1) - scaled.min(axis=1) <= ROUNDING * reach
@@ -124,6 +123,18 @@ def moments_of(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.asarray(np.where(flat, math.nan, means / sd))
     return effect, np.asarray(sd * scale / math.sqrt(n))
+
+
+def means_of(values: Floats) -> Floats:
+    """Return the mean of each row by an exactly rounded sum, as `ranklens.stats.moments.mean` does."""
+    scale = _scales(np.abs(values).max(axis=1))
+    return np.asarray(exact_sums(values / scale[:, None]) / values.shape[1] * scale + 0.0)
+
+
+def _scales(largest: Floats) -> Floats:
+    """Return a power of two above each value, so that dividing by it and multiplying again are exact."""
+    exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
+    return np.where(largest > 0.0, np.ldexp(1.0, exponent), 1.0)
 
 
 def exact_sums(values: Floats) -> Floats:

@@ -18,7 +18,7 @@ from ranklens.stats.moments import mean
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair
 from ranklens.stats.panel import Panel
-from ranklens.stats.row_descriptions import Moments, PairedRows
+from ranklens.stats.row_descriptions import Moments, PairedRows, means_of
 from ranklens.stats.row_methods import row_statistics
 from ranklens.stats.row_statistics import RowStatistics, enough
 
@@ -86,6 +86,7 @@ class Experiment:
             mask = None if rows.mask.all() else rows.mask
             found = row_statistics(Batch.of(backend.asarray(rows.deltas), mask, backend), options)
         moments = Moments.of(rows)
+        self._learn_means(jobs)
         for i, job in enumerate(jobs):
             fields = self._names(job, options, segment) | rows.counts(i)
             tested = enough(int(rows.n[i]), options)
@@ -124,13 +125,15 @@ class Experiment:
         }
 
     def _mean(self, run: int, measure: int, values: Floats) -> float:
-        """Compute the mean of a run once for all comparisons that take all its queries."""
-        if len(values) < len(self.panel.queries):
-            return mean(values)
-        known = self.means.get((run, measure))
-        if known is None:
-            known = self.means[run, measure] = mean(values)
-        return known
+        return self.means[run, measure] if len(values) == len(self.panel.queries) else mean(values)
+
+    def _learn_means(self, jobs: Sequence[Job]) -> None:
+        """Compute the mean of each run over all queries, once for all comparisons that take them."""
+        wanted = {(run, job.measure) for job in jobs for run in (job.run_a, job.run_b)} - self.means.keys()
+        if wanted and self.panel.queries:
+            keys = sorted(wanted)
+            run, measure = (np.array(column) for column in zip(*keys, strict=True))
+            self.means.update(zip(keys, means_of(self.panel.values[run, measure]).tolist(), strict=True))
 
 
 def _statistics(found: RowStatistics, i: int) -> dict[str, Any]:
