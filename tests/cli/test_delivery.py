@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.cli.atomic import new_folder, write_text
 from ranklens.cli.document import Document, Table
 from ranklens.cli.formats import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
 from ranklens.cli.measure_words import split_names, spread
+from ranklens.core.files import new_folder, write_text
 
 DOCUMENT = Document(
     headline=["dense is better than bm25 by 0.0500"],
@@ -140,3 +140,45 @@ def test_measures_may_be_written_in_one_word(names):
     distinct = [name.replace(" ", "") for name in dict.fromkeys(names)]
     for separator in (",", " ", " , "):
         assert [name.replace(" ", "") for name in split_names([separator.join(names)])] == distinct
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("eval", "qrels.txt", "weak.run"),
+        ("eval", "qrels.txt", "name=weak.run"),
+        ("compare", "qrels.txt", "weak.run", "strong.run", "--segments", "queries.csv:locale"),
+        ("compare", "qrels.txt", "weak.run", "strong.run", "--clusters", "queries.csv:device"),
+        ("power", "qrels.txt", "weak.run", "strong.run"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused(command, files, words):
+    for word in words[1:]:
+        name = word.partition(":")[0].rpartition("=")[2]
+        if name.startswith("--"):
+            continue
+        (files / "link").unlink(missing_ok=True)
+        (files / "link").symlink_to(name)
+        before = (files / name).read_bytes()
+        for output in (name, f"./{name}", "link"):
+            for more in ((), ("--append",)):
+                done = command(*words, "-o", output, *more)
+                assert done.exit_code == 1
+                assert "is an input of this command" in done.stderr
+        assert (files / name).read_bytes() == before
+
+
+def test_an_old_output_is_no_input(command, files):
+    for _ in range(2):
+        assert command("eval", "qrels.txt", "weak.run", "-o", "out.txt").exit_code == 0
+    assert command("eval", "qrels.txt", "weak.run", "-o", "").exit_code == 1
+
+
+def test_an_unwritable_place_is_called_by_its_own_name(tmp_path, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied", str(tmp_path / ".out.txt.abc.tmp"))
+
+    monkeypatch.setattr("ranklens.core.files.tempfile.mkstemp", refuse)
+    with pytest.raises(PermissionError, match="cannot write here") as caught:
+        write_text(tmp_path / "out.txt", "x")
+    assert caught.value.filename == str(tmp_path / "out.txt")

@@ -126,3 +126,9 @@ def test_help_needs_no_file_and_shows_examples(command):
         done = command(name, "--help")
         assert done.exit_code == 0
         assert f"ranklens {name}" in done.stdout
+
+
+def test_a_demo_without_a_name_for_its_folder_is_refused(command):
+    done = command("demo", "--write", "")
+    assert done.exit_code == 1
+    assert "the name of the folder is empty" in done.stderr

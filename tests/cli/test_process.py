@@ -159,3 +159,30 @@ def test_help_loads_no_numpy(files):
 def test_a_failed_gate_is_said_once_on_a_terminal(files):
     shown = on_terminal(files, "compare", *PAIR, "--fail-if", "delta > 0", columns=100, code=4)
     assert shown.count("gate failed") == 1
+
+
+@pytest.mark.parametrize("place", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_open_descriptor_is_written_to(files, place):
+    plain = run(files, "eval", "qrels.txt", "weak.run").stdout
+    assert run(files, "eval", "qrels.txt", "weak.run", "-o", place).stdout == plain
+    with open(files / "log.txt", "w") as log:
+        log.write("old\n")
+        log.flush()
+        subprocess.run(
+            [*COMMAND, "eval", "qrels.txt", "weak.run", "-o", place], cwd=files, stdout=log, check=True
+        )
+    assert (files / "log.txt").read_text() == "old\n" + plain
+
+
+def test_named_pipes_and_process_substitution_are_written_to(files):
+    plain = run(files, "eval", "qrels.txt", "weak.run").stdout
+    os.mkfifo(files / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=files, stdout=subprocess.PIPE, text=True) as reader:
+        run(files, "eval", "qrels.txt", "weak.run", "-o", "pipe")
+        assert reader.communicate(timeout=60)[0] == plain
+    assert (files / "pipe").is_fifo()
+    line = f"{sys.executable} -m ranklens eval qrels.txt weak.run -o >(cat)"
+    done = subprocess.run(
+        ["bash", "-c", f"{line} | cat"], cwd=files, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == (plain, "")

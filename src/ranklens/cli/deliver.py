@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ranklens.cli import atomic, formats, warned
+from ranklens.cli import formats, warned
 from ranklens.cli.document import Document
 from ranklens.cli.failures import UseError
+from ranklens.core.files import is_replaced, write_text
 
 WIDEST = 100
+OUTPUTS = ("--output", "--plot", "--write")
+STDIN = "-"
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Delivery:
     def __post_init__(self) -> None:
         if self.append and self.output is None:
             raise click.UsageError("--append needs --output FILE")
-        if self.output is not None:
-            _check_place(Path(self.output))
+        if self.output is not None and self.output != "-":
+            check_place("--output", self.output)
 
     @property
     def is_read(self) -> bool:
@@ -45,7 +49,7 @@ class Delivery:
         if self.output is None or self.output == "-":
             click.echo(text, nl=False, color=warned.colours(err=False))
         else:
-            atomic.write_text(Path(self.output), text, append=self.append)
+            write_text(self.output, text, append=self.append)
 
     def _render(self, document: Document, frame: Mapping[str, Any], to_terminal: bool) -> str:
         if self.format == "json":
@@ -58,9 +62,47 @@ class Delivery:
         return formats.RENDERERS[self.format](document)
 
 
-def _check_place(path: Path) -> None:
-    """See before the work begins that its result can be written."""
+def check_place(option: str, output: str) -> None:
+    """See before the work begins that its result can be written, and overwrites nothing that is read.
+
+    Every word of the command line may name an input: ``FILE``, ``NAME=FILE`` or ``FILE:COLUMN``.
+    """
+    path = Path(output)
+    if not output:
+        raise UseError(f"{option}: the name of the file is empty")
     if path.is_dir():
-        raise UseError(f"--output: {path} is a folder; name a file in it")
+        raise UseError(f"{option}: {path} is a folder; name a file in it")
     if not path.absolute().parent.is_dir():
-        raise UseError(f"--output: no such folder: {path.parent}; make it first")
+        raise UseError(f"{option}: no such folder: {path.parent}; make it first")
+    context = click.get_current_context(silent=True)
+    if context is None or not path.exists() or not is_replaced(path):
+        return
+    given = (value for name, value in context.params.items() if f"--{name}" not in OUTPUTS)
+    for text in _texts(given):
+        if any(_is_same(path, candidate) for candidate in _files_of(text)):
+            raise UseError(f"{option}: {path} is an input of this command ({text}); name another file")
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _texts(value)
+
+
+def _files_of(text: str) -> Iterator[str | int]:
+    """Yield what a word of the command line may name; standard input as its descriptor."""
+    yield 0 if text == STDIN else text
+    for i, character in enumerate(text):
+        if character == "=":
+            yield 0 if text[i + 1 :] == STDIN else text[i + 1 :]
+        elif character == ":":
+            yield text[:i]
+
+
+def _is_same(path: Path, other: str | int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.stat(other))
+    except (OSError, ValueError):
+        return False

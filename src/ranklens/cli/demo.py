@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ranklens.cli import options as opt
+from ranklens.cli.failures import UseError
 
 if TYPE_CHECKING:
     from ranklens.cli.document import Document
@@ -57,14 +58,16 @@ def command(session: Session, /, **options: Any) -> None:
 
     Needs no file: the collection is made from a seed, and is the same on every machine.
     """
-    from ranklens.cli.atomic import check_new, new_folder
     from ranklens.cli.compared import compare_runs
     from ranklens.cli.measured import json_frame
+    from ranklens.core.files import check_new, new_folder
     from ranklens.io import demo_collection
     from ranklens.metrics import evaluate_many
 
     delivery = opt.delivery(options)
-    target = Path(options["write"]) if options["write"] else None
+    target = Path(options["write"]) if options["write"] is not None else None
+    if options["write"] == "":
+        raise UseError("--write: the name of the folder is empty")
     if target is not None:
         check_new(target)
     opt.choose_backend(options["backend"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
-from ranklens.cli import atomic
+from ranklens.cli.deliver import check_place
 from ranklens.cli.failures import UseError
+from ranklens.core.files import replacing
 
 FORMATS = (".png", ".svg")
 
@@ -21,8 +21,7 @@ def check_picture(path: str) -> None:
     place = Path(path)
     if place.suffix.lower() not in FORMATS:
         raise UseError(f"--plot: {path} must end in {' or '.join(FORMATS)}")
-    if not place.absolute().parent.is_dir():
-        raise UseError(f"--plot: no such folder: {place.parent}; make it first")
+    check_place("--plot", path)
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingDependencyError("matplotlib", "--plot", "pip install 'ranklens[report]'")
 
@@ -38,8 +37,7 @@ def draw(found: Any, path: str, top: int) -> None:
     # The same numbers make the same file, and text stays text.
     with mpl.rc_context({"svg.hashsalt": "ranklens", "svg.fonttype": "none"}):
         axes = waterfall(found, n=n) if isinstance(found, PairwiseExplanation) else found.plot(n=n)
-        stream = io.BytesIO()
         kind = Path(path).suffix.lower()[1:]
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        axes.figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
-    atomic.write_bytes(Path(path), stream.getvalue())
+        with replacing(path) as stream:
+            axes.figure.savefig(stream, format=kind, dpi=150, metadata=metadata)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import math
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ranklens.core.errors import DataError, UnknownNameError
+from ranklens.core.files import replacing
 from ranklens.core.spreadsheet import neutralise as neutralised
 from ranklens.io.compression import SUFFIXES
 from ranklens.io.sources import suffix_of
@@ -48,7 +47,7 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
     UnknownNameError
         For another suffix.
     """
-    target = Path(path).resolve()
+    target = Path(path)
     writer = _writer(suffix_of(target.name), neutralise)
     packing = target.suffix.lower()
     if packing in SUFFIXES and packing != ".gz":
@@ -61,30 +60,6 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
 
         with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
             writer(pairs, packed)  # type: ignore[arg-type]
-
-
-@contextlib.contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
-    """Give a binary file under a temporary name; move it to `target` when the block ends without an error.
-
-    What is no regular file (a device, a pipe) cannot be replaced, and is written to as it is.
-    """
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
-            yield stream
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _writer(suffix: str, neutralise: bool) -> Writer:
