@@ -16,7 +16,13 @@ from ranklens.stats.exact_rows import ExactRows
 from ranklens.stats.row_jobs import Job, together
 from ranklens.stats.row_statistics import RowStatistics
 from ranklens.stats.row_subsets import few_subsets
-from ranklens.stats.row_tails import RowTails, counted_tails, plain_tails, tilted_tails
+from ranklens.stats.row_tails import (
+    RowTails,
+    counted_tails,
+    log_tail_estimates,
+    plain_tails,
+    tilted_tails,
+)
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -28,8 +34,7 @@ _LONGEST_COUNT, _MOST_COUNTED = 2048, 900
 _LARGE_ERROR = 5e-3
 _MOST_LISTED, _FEWEST_SMOOTH = 2 * MEETING, MEETING - 8
 _SURELY_FAR = 4.75
-_SURELY_FARTHEST = 6.1
-"""Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 1e-6 and 1e-9."""
+"""Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 1e-6."""
 
 
 def put_log_p(
@@ -75,9 +80,11 @@ class TailRows:
         spread = np.sqrt(np.sum(rows.magnitudes**2, axis=1))
         z = np.abs(rows.observed) / np.where(spread > 0.0, spread, 1.0)
         chosen = left & ~rows.lattice & ~rows.repeats & (rows.n_nonzero > _FEWEST_SMOOTH)
-        few = rows.n_nonzero <= _MOST_LISTED
-        farthest = chosen & few & (z > _SURELY_FARTHEST)
         near = chosen & (z < _SURELY_FAR)
+        farthest = chosen & ~near & (rows.n_nonzero <= _MOST_LISTED)
+        places = np.flatnonzero(farthest)
+        estimates = log_tail_estimates(rows.magnitudes[places], np.abs(rows.observed[places]))
+        farthest[places] = estimates < _SMALLEST
         return cls(rows, *(np.flatnonzero(which) for which in (near, chosen & ~near & ~farthest, farthest)))
 
     def jobs(self, backend: Backend) -> tuple[Job[RowTails], Job[RowTails]]:

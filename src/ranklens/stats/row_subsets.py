@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import budget_bytes
+from ranklens.arrays.threads import for_each, n_cores
 from ranklens.kernels.ties import BAND
 
 Floats = NDArray[np.float64]
@@ -40,10 +41,14 @@ def few_subsets(deltas: Floats, eps: float) -> Floats:
     fixed, band = _fixed_point(deltas, eps)
     magnitudes = np.sort(np.abs(fixed), axis=1)[:, ::-1]
     limits = (magnitudes.sum(axis=1) - np.abs(fixed.sum(axis=1)) + band) // 2
-    most = min(_MOST_SUMS, budget_bytes() // _BYTES_PER_SUM)
-    return np.array(
-        [_count(row[row > 0], limit, most) for row, limit in zip(magnitudes, limits.tolist(), strict=True)]
-    )
+    most = min(_MOST_SUMS, budget_bytes() // (_BYTES_PER_SUM * n_cores()))
+    found = np.empty(len(deltas))
+
+    def count(i: int) -> None:
+        found[i] = _count(magnitudes[i][magnitudes[i] > 0], int(limits[i]), most)
+
+    for_each(count, range(len(deltas)), n_threads=n_cores())
+    return found
 
 
 def _fixed_point(deltas: Floats, eps: float) -> tuple[Counts, Counts]:

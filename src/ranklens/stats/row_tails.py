@@ -84,14 +84,10 @@ def plain_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> Job[R
 
 def tilted_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> Job[RowTails]:
     """Invert the characteristic function of the law tilted until the observed sum is its mean."""
-    spread = np.sqrt(np.sum(magnitudes * magnitudes, axis=1, keepdims=True))
-    values, threshold = magnitudes / spread, observed / spread[:, 0]
+    law = _TiltedLaw.of(magnitudes, observed)
+    values, threshold, tilt, tilted_spread, log_scale = law
     rows, n = values.shape
-    tilt = _tilts(values, threshold)
     angles = tilt[:, None] * values
-    tilted_spread = np.sqrt(np.sum((values / np.cosh(np.minimum(angles, 350.0))) ** 2, axis=1))
-    room = np.sum(values, axis=1) - threshold
-    log_scale = tilt * room + np.sum(np.log1p(np.exp(-2.0 * angles)), axis=1) - n * _LOG2
     step = 2.0 * math.pi / (_TILTED_REACH * tilted_spread + _FADED / tilt)
     row_bytes = 8 * _FLOAT_BYTES * n * _SCANNED
 
@@ -110,6 +106,34 @@ def tilted_tails(magnitudes: Floats, observed: Floats, backend: Backend) -> Job[
     beyond = np.maximum(seen, 0.5 * largest)
     error = _CAUTION * beyond + _EPS * (32.0 * n + np.abs(log_scale) + 64.0) * np.abs(mass)
     return RowTails(mass, error, log_scale, TILTED)
+
+
+def log_tail_estimates(magnitudes: Floats, observed: Floats) -> Floats:
+    """Estimate the natural logarithm of each tail by its saddlepoint, to a few percent of the tail."""
+    law = _TiltedLaw.of(magnitudes, observed)
+    width = np.maximum(law.tilt * law.spread, 0.4)
+    return np.asarray(law.log_scale - np.log(width * math.sqrt(2.0 * math.pi)))
+
+
+class _TiltedLaw(NamedTuple):
+    """The laws of rows tilted until the observed sum is the mean, in units of their standard deviations."""
+
+    values: Floats
+    threshold: Floats
+    tilt: Floats
+    spread: Floats
+    log_scale: Floats
+
+    @classmethod
+    def of(cls, magnitudes: Floats, observed: Floats) -> _TiltedLaw:
+        unit = np.sqrt(np.sum(magnitudes * magnitudes, axis=1, keepdims=True))
+        values, threshold = magnitudes / unit, observed / unit[:, 0]
+        tilt = _tilts(values, threshold)
+        angles = tilt[:, None] * values
+        spread = np.sqrt(np.sum((values / np.cosh(np.minimum(angles, 350.0))) ** 2, axis=1))
+        room = np.sum(values, axis=1) - threshold
+        log_scale = tilt * room + np.sum(np.log1p(np.exp(-2.0 * angles)), axis=1)
+        return cls(values, threshold, tilt, spread, log_scale - values.shape[1] * _LOG2)
 
 
 class _Point(NamedTuple):
