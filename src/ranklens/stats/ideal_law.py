@@ -23,7 +23,7 @@ LISTED = 8
 _REACH = 9.0
 _FINE_GRID, _GRID_OF_MANY, _MANY = 1 << 15, 1 << 14, 1000
 _LONGEST_GRID = 1 << 16
-_LONGEST_PACKED = 1 << 18
+_LONGEST_PACKED = 1 << 19
 _SLACK = 1e-13
 _NO_MASS = 1e-17
 
@@ -144,15 +144,17 @@ def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backen
     )
 
 
-def grid_law(values: Floats, backend: Backend) -> IdealLaw:
-    """Return the law of the mean of the rounded values, its mean and spread put right afterwards."""
+def grid_law(values: Floats, backend: Backend, length: int | None = None) -> IdealLaw:
+    """Return the law of the mean of the rounded values, its mean and spread put right afterwards.
+
+    `length` is the number of points of the grid.
+    """
     unit = int(np.frexp(np.max(np.abs(values)))[1])
     scaled = np.ldexp(values, -unit)
     n = scaled.shape[0]
     mean, spread = float(np.mean(scaled)), float(np.std(scaled))
-    length = _FINE_GRID if n < _MANY else _GRID_OF_MANY
-    width = 2.0 * _REACH * spread * math.sqrt(n) / length
-    steps = np.rint((scaled - mean) / width).astype(np.int64)
+    length = length or (_FINE_GRID if n < _MANY else _GRID_OF_MANY)
+    steps = _grid_steps(scaled, length)
     first, cumulated = _sum_law(steps, length, backend)
     # The mass of a grid point stretches half a step to either side of it.
     edges = np.asarray(first + np.arange(cumulated.shape[0]) + 0.5, dtype=np.float64)
@@ -165,6 +167,23 @@ def grid_law(values: Floats, backend: Backend) -> IdealLaw:
         float(values.min()),
         float(values.max()),
     )
+
+
+def grid_error(values: Floats, length: int) -> float:
+    """Return by how much the mean of draws can differ from that of the rounded values: half a step, and five
+    standard deviations of what rounding adds up to."""
+    unit = int(np.frexp(np.max(np.abs(values)))[1])
+    scaled = np.ldexp(values, -unit)
+    n, centred = len(scaled), scaled - float(np.mean(scaled))
+    steps = _grid_steps(scaled, length)
+    placed = (steps - np.mean(steps)) * (float(np.std(scaled)) / float(np.std(steps)))
+    half = _REACH * float(np.std(scaled)) / math.sqrt(n) / length
+    return math.ldexp(half + 5.0 * float(np.std(centred - placed)) / math.sqrt(n), unit)
+
+
+def _grid_steps(values: Floats, length: int) -> NDArray[np.int64]:
+    width = 2.0 * _REACH * float(np.std(values)) * math.sqrt(len(values)) / length
+    return np.asarray(np.rint((values - float(np.mean(values))) / width).astype(np.int64))
 
 
 def _lattice_law(ordered: Floats, eps: float, backend: Backend) -> IdealLaw | None:

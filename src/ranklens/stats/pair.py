@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import current_backend
-from ranklens.core.comparisons import ComparisonResult
+from ranklens.core.comparisons import BootstrapInterval, ComparisonResult
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.beside import beside_p_values
 from ranklens.stats.bootstrap import interval_of
 from ranklens.stats.exact import exact_is_cheap
+from ranklens.stats.ideal_ratio import UncertainLawError
 from ranklens.stats.moments import outcomes
 from ranklens.stats.options import Options
 from ranklens.stats.paired import differences, paired_values
@@ -123,14 +124,7 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
     flips = flip_test(deltas, options.design, n_permutations=options.n_permutations, **shared)
     if options.interval == "studentized":
         shared["method"] = "monte-carlo"
-    interval = interval_of(
-        deltas,
-        options.design,
-        n_resamples=options.n_resamples,
-        alpha=options.alpha,
-        interval=options.interval,
-        **shared,
-    )
+    interval = _interval_of(deltas, options, shared)
     statistics = {
         "delta": interval.delta,
         "ci_low": interval.low,
@@ -146,6 +140,22 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         **beside_p_values(options.beside, pair.deltas, units, options, size=pair.size),
     }
     return ComparisonResult(**(describe(pair, options, segment) | statistics))
+
+
+def _interval_of(deltas: Any, options: Options, shared: dict[str, Any]) -> BootstrapInterval:
+    """Make the interval; where the choice is ours, an exact one that is uncertain is sampled instead."""
+    asked: dict[str, Any] = {
+        "n_resamples": options.n_resamples,
+        "alpha": options.alpha,
+        "interval": options.interval,
+    }
+    asked |= shared
+    try:
+        return interval_of(deltas, options.design, **asked)
+    except UncertainLawError:
+        if options.method != "auto":
+            raise
+        return interval_of(deltas, options.design, **(asked | {"method": "monte-carlo"}))
 
 
 def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:

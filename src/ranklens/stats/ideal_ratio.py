@@ -1,0 +1,130 @@
+"""The law of a resampled ratio of sums, by the laws of sums of residuals."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend
+from ranklens.stats.ideal_law import grid_error, grid_law
+
+Floats = NDArray[np.float64]
+
+_NORMAL = NormalDist()
+_CELLS = 128
+_MOST_HALVINGS = 48
+_LEAST_SHARE = 1e-15
+_CHECKING_GRID = 1 << 17
+_FAR = 0.25
+_OF_ERROR, _OF_WIDTH = 0.02, 0.1
+_SAME_SCORE = 0.02
+
+
+class UncertainLawError(ValueError):
+    """The law of a ratio cannot be computed well enough: a few units carry most of the weight."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the exact interval cannot be computed for weights (or clusters) as uneven as these: a few units "
+            'carry nearly all of the spread; use method="monte-carlo", or "auto", which samples here'
+        )
+
+
+class RatioLaw:
+    """The law of a resampled ratio X / Y of sums of `totals` and positive `sizes`, both of shape (n,).
+
+    X / Y lies at or below t exactly where the sum of draws from ``totals - t · sizes`` is not positive, whose
+    law is that of a mean. Quantiles are found by halving one fixed bracket: a larger share then never has a
+    smaller quantile, whatever the rounding.
+    """
+
+    def __init__(self, totals: Floats, sizes: Floats, backend: Backend) -> None:
+        self._totals, self._sizes, self._backend = totals, sizes, backend
+        n, total_size = len(totals), math.fsum(sizes.tolist())
+        self._ratio = math.fsum(totals.tolist()) / total_size
+        self._error = math.sqrt(float(np.sum((totals - self._ratio * sizes) ** 2)) * n / (n - 1)) / total_size
+        each = totals / sizes
+        self._lowest, self._highest = float(each.min()), float(each.max())
+        self._only_lowest = float(np.mean(each == self._lowest)) ** n
+        self._only_highest = float(np.mean(each == self._highest)) ** n
+        self._shares: dict[float, float] = {}
+        self._found: list[tuple[float, float]] = []
+
+    def share_below(self, ratio: float) -> float:
+        """Return the probability of a smaller ratio and half that of an equal one, by a finer grid."""
+        law = grid_law(self._residuals(ratio), self._backend, _CHECKING_GRID)
+        rough, fine = self._share(ratio), law.share_below(0.0)
+        if abs(_score(rough) - _score(fine)) > _SAME_SCORE:
+            raise UncertainLawError
+        return fine
+
+    def lower(self, tail: float) -> float:
+        """Return the ratio at or below which a share `tail` lies."""
+        return self._quantile(tail)
+
+    def upper(self, tail: float) -> float:
+        """Return the ratio above which a share `tail` lies."""
+        return self._quantile(1.0 - tail)
+
+    def check(self, width: float) -> None:
+        """Raise UncertainLawError unless the quantiles found are right to 2 % of the standard error.
+
+        And to a tenth of the interval's `width`. Where no unit stands out the law is smooth, and rounding
+        does not matter.
+        """
+        residuals = self._totals - self._ratio * self._sizes
+        far = float(np.abs(residuals).max())
+        if far <= _FAR * float(np.std(residuals)) * math.sqrt(len(residuals)):
+            return
+        slack = min(_OF_ERROR * self._error, _OF_WIDTH * width)
+        for level, at in self._found:
+            if at > self._lowest and self._share_at_most(at - slack, 1.0) > level:
+                raise UncertainLawError
+            if at < self._highest and self._share_at_most(at + slack, -1.0) < level:
+                raise UncertainLawError
+
+    def _share_at_most(self, ratio: float, side: float) -> float:
+        """Bound the share of ratios up to `ratio` from above (`side` 1) or below (-1)."""
+        residuals = self._residuals(ratio)
+        error = grid_error(residuals, _CHECKING_GRID)
+        return grid_law(residuals, self._backend, _CHECKING_GRID).share_below(side * error)
+
+    def _quantile(self, level: float) -> float:
+        found = self._searched(level)
+        self._found.append((level, found))
+        return found
+
+    def _searched(self, level: float) -> float:
+        if level <= self._only_lowest:
+            return self._lowest
+        if level > 1.0 - self._only_highest:
+            return self._highest
+        below, above = self._lowest, self._highest
+        halvings = math.ceil(math.log2(max((above - below) / self._error * _CELLS, 1.0)))
+        for _ in range(min(halvings, _MOST_HALVINGS)):
+            middle = below + (above - below) / 2.0
+            below, above = (below, middle) if self._share(middle) >= level else (middle, above)
+        first, last, wanted = _score(self._share(below)), _score(self._share(above)), _score(level)
+        part = min(max((wanted - first) / (last - first), 0.0), 1.0) if last > first else 0.5
+        return min(below + (above - below) * part, above)
+
+    def _share(self, ratio: float) -> float:
+        if ratio not in self._shares:
+            residuals = self._residuals(ratio)
+            # All residuals may be equal, and the sum certain.
+            self._shares[ratio] = (
+                (1.0 - math.copysign(float(residuals[0] != 0.0), residuals[0])) / 2.0
+                if np.ptp(residuals) == 0.0
+                else grid_law(residuals, self._backend).share_below(0.0)
+            )
+        return self._shares[ratio]
+
+    def _residuals(self, ratio: float) -> Floats:
+        return np.asarray(self._totals - ratio * self._sizes)
+
+
+def _score(share: float) -> float:
+    return _NORMAL.inv_cdf(min(max(share, _LEAST_SHARE), 1.0 - _LEAST_SHARE))
