@@ -52,9 +52,9 @@ def simultaneous(
     resamples that far out. One-sided alternatives give one-sided intervals.
 
     With the `evaluations` the dependence is known and counts: t is then the 1 - alpha quantile of the largest
-    ``|t|`` of the family when the signs of the deviations from each mean are flipped, the same for all rows of a
-    query (a Rademacher multiplier bootstrap). These intervals are shorter the more the rows resemble each
-    other; they are two-sided.
+    ``|t|`` of the family when the signs of the deviations from each mean are flipped, the same for all rows
+    of a query (a Rademacher multiplier bootstrap). These intervals are shorter the more the rows resemble
+    each other; they are two-sided.
 
     Parameters
     ----------
