@@ -114,3 +114,11 @@ def test_a_spread_needs_two_finite_differences():
         standard_deviation([1.0])
     with pytest.raises(ValueError, match="not finite"):
         standard_deviation([1.0, float("nan")])
+
+
+def test_an_effect_beyond_the_largest_number_is_refused():
+    assert minimum_detectable_effect(1e308, 10) == pytest.approx(2.801585 / math.sqrt(10) * 1e308, rel=1e-6)
+    with pytest.raises(ValueError, match="too large"):
+        minimum_detectable_effect(1e308, 1)
+    with pytest.raises(ValueError, match="n_queries must be a whole number"):
+        minimum_detectable_effect(0.1, "10")

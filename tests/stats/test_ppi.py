@@ -1,5 +1,6 @@
 """Prediction-powered comparison: closed forms, invariances, coverage, and bad input."""
 
+import dataclasses
 import math
 import warnings
 from pathlib import Path
@@ -8,7 +9,13 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ranklens.core import InsufficientSampleError, MetricResult, MissingDependencyError, SmallSampleWarning
+from ranklens.core import (
+    DataWarning,
+    InsufficientSampleError,
+    MetricResult,
+    MissingDependencyError,
+    SmallSampleWarning,
+)
 from ranklens.stats import MIN_GOLD, ppi_compare
 
 Z = NormalDist().inv_cdf(0.975)
@@ -156,7 +163,9 @@ def test_proxy_queries_of_one_run_only_are_not_used():
     rng = np.random.default_rng(8)
     pa, pb, ga, gb = (result(rng.random(n)) for n in (90, 90, 40, 40))
     more = MetricResult("AP", dict(pb.per_query) | {"other": 1.0})
-    assert ppi_compare(pa, more, ga, gb) == ppi_compare(pa, pb, ga, gb)
+    with pytest.warns(DataWarning, match="0 of A, 1 of B"):
+        found = ppi_compare(pa, more, ga, gb)
+    assert found == dataclasses.replace(ppi_compare(pa, pb, ga, gb), n_only_b=1)
 
 
 # Strata
@@ -301,3 +310,35 @@ def test_bad_options_are_named(options, message):
 def test_a_value_that_is_not_finite_names_its_query():
     with pytest.raises(ValueError, match=r"gold_b has 1 value that is not finite \(q0001: nan\)"):
         compare_differences([1.0, float("nan")], [1.0, 2.0], [1.0, 2.0])
+
+
+def test_queries_of_one_run_only_are_counted_and_warned_of():
+    def values(last, step):
+        return [(i % step) / step for i in range(last)]
+
+    with pytest.warns(
+        DataWarning,
+        match=r"proxy values of one run only are left out \(queries: 20 of A, 5 of B\); "
+        r"gold values of one run only are not counted as gold \(queries: 10 of A, 0 of B\)",
+    ):
+        found = ppi_compare(
+            result(values(100, 7)),
+            result(values(85, 5), first=20),
+            result(values(50, 7), first=20),
+            result(values(40, 5), first=20),
+        )
+    assert (found.n_gold, found.n_proxy, found.n_only_a, found.n_only_b) == (40, 40, 30, 5)
+    assert "queries of one run only: 30 of A, 5 of B" in str(found)
+    assert found.to_dict()["n_only_a"] == 30
+
+
+def test_the_same_queries_of_both_runs_are_counted_without_a_word():
+    found = ppi_compare(result([0.1] * 50), result([0.2] * 50), result([0.1] * 40), result([0.3] * 40))
+    assert (found.n_only_a, found.n_only_b) == (0, 0)
+    assert "of one run only" not in str(found)
+
+
+@pytest.mark.parametrize("lam", ["x", [1], True, math.nan])
+def test_a_weight_that_is_no_number_is_refused(lam):
+    with pytest.raises(ValueError, match="lam must be a finite number"):
+        ppi_compare(result([0.1] * 50), result([0.2] * 50), result([0.1] * 40), result([0.3] * 40), lam=lam)

@@ -194,7 +194,8 @@ class PPIComparison(Presentable):
     `lam` is the weight of the proxy, `n_proxy` counts the proxy-only queries, `n_gold` the gold ones.
     `correlation` is that of the gold and proxy differences on the gold queries (None without spread), and
     `n_effective` the number of gold queries that alone would give the same variance. `proxy_delta` is what
-    the proxy judgements alone would have claimed.
+    the proxy judgements alone would have claimed. `n_only_a` and `n_only_b` count the queries that have
+    proxy values, or gold values, of one run only: such values are not used.
 
     Examples
     --------
@@ -221,6 +222,8 @@ class PPIComparison(Presentable):
     reference: str = "normal"
     lam_by_stratum: tuple[tuple[str, float], ...] | None = None
     proxy_delta: float | None = None
+    n_only_a: int = 0
+    n_only_b: int = 0
 
     @property
     def significant(self) -> bool:
@@ -236,12 +239,17 @@ class PPIComparison(Presentable):
         proxy = (
             "" if self.proxy_delta is None else f"; the proxy alone says {fixed(self.proxy_delta, sign=True)}"
         )
+        one_sided = (
+            f"; not used, queries of one run only: {self.n_only_a} of A, {self.n_only_b} of B"
+            if self.n_only_a or self.n_only_b
+            else ""
+        )
         return (
             f"{self.metric}: B {fixed(self.mean_b)} vs A {fixed(self.mean_a)}, "
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
             f"p {p_text(self.p_value)}{corrected} (lambda {self.lam:.3f}, {self.n_gold} gold and "
-            f"{self.n_proxy} proxy-only queries{proxy})"
+            f"{self.n_proxy} proxy-only queries{proxy}{one_sided})"
         )
 
 

@@ -72,7 +72,8 @@ def paired_bootstrap(
     Raises
     ------
     ValueError
-        For an empty sample, differences that are not finite or not one-dimensional, and for other options.
+        For an empty sample, differences that are not finite or not one-dimensional, and for other options;
+        for weights or clusters so uneven that ``method="exact"`` cannot compute the law of their ratio.
     InsufficientSampleError
         For fewer than 2 units with another interval than "percentile".
     MissingDependencyError

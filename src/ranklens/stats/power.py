@@ -49,9 +49,12 @@ def minimum_detectable_effect(sd: float, n_queries: int, *, alpha: float = 0.05,
     0.01981
     """
     _check_sd(sd)
-    if isinstance(n_queries, bool) or int(n_queries) != n_queries or n_queries < 1:
+    if not is_finite_number(n_queries) or int(n_queries) != n_queries or n_queries < 1:
         raise ValueError(f"n_queries must be a whole number of at least 1, got {n_queries!r}")
-    return _z_sum(alpha, power) * float(sd) / math.sqrt(n_queries)
+    effect = _z_sum(alpha, power) / math.sqrt(n_queries) * float(sd)
+    if math.isinf(effect):
+        raise ValueError(f"sd = {sd!r} is too large: the effect is beyond the largest number")
+    return effect
 
 
 mde = minimum_detectable_effect
@@ -89,7 +92,7 @@ def required_queries(delta: float, sd: float, *, alpha: float = 0.05, power: flo
     197
     """
     _check_sd(sd)
-    if not _finite(delta) or delta == 0:
+    if not is_finite_number(delta) or delta == 0:
         raise ValueError(
             f"delta must be a finite difference other than zero, got {delta!r}; "
             "give the smallest difference that would matter"
@@ -105,7 +108,7 @@ def required_queries(delta: float, sd: float, *, alpha: float = 0.05, power: flo
 
 def _z_sum(alpha: float, power: float) -> float:
     check_alpha(alpha)
-    if not _finite(power) or not alpha < power < 1:
+    if not is_finite_number(power) or not alpha < power < 1:
         raise ValueError(f"power must lie between alpha = {alpha!r} and 1, got {power!r}")
     normal = NormalDist()
     return normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(power)
@@ -113,14 +116,15 @@ def _z_sum(alpha: float, power: float) -> float:
 
 def check_alpha(alpha: float) -> None:
     """Raise ValueError unless `alpha` lies strictly between 0 and 1."""
-    if not _finite(alpha) or not 0 < alpha < 1:
+    if not is_finite_number(alpha) or not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")
 
 
 def _check_sd(sd: float) -> None:
-    if not _finite(sd) or sd < 0:
+    if not is_finite_number(sd) or sd < 0:
         raise ValueError(f"sd must be a finite number of at least 0, got {sd!r}")
 
 
-def _finite(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
+    """Whether `value` is a real number, and neither a boolean nor infinite nor NaN."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

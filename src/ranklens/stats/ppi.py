@@ -10,9 +10,9 @@ from ranklens.core.comparisons import PPIComparison
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.moments import mean
 from ranklens.stats.paired import warn_if_few
-from ranklens.stats.power import check_alpha
+from ranklens.stats.power import check_alpha, is_finite_number
 from ranklens.stats.ppi_estimate import Estimate, correlation, estimate
-from ranklens.stats.ppi_samples import check_covered, check_enough, judged, samples_of
+from ranklens.stats.ppi_samples import OneSided, check_covered, check_enough, judged, samples_of
 from ranklens.stats.reference import Reference
 
 MIN_GOLD = 30
@@ -48,9 +48,10 @@ def ppi_compare(
     Parameters
     ----------
     proxy_a, proxy_b : MetricResult
-        The measure under proxy judgements. Queries that only one of them has are not used.
+        The measure under proxy judgements. Queries that only one of them has are not used, but counted.
     gold_a, gold_b : MetricResult
-        The same measure under gold judgements; each query of both must have proxy values of both runs.
+        The same measure under gold judgements; each query of both must have proxy values of both runs. A
+        query with gold values of one run only counts as proxy-only.
     lam : float, optional
         The weight of the proxy: 0 is gold only, 1 is classic prediction-powered inference; estimated (PPI++)
         by default, and not clipped. With fewer than two proxy-only queries it is 0 whatever is asked.
@@ -84,6 +85,8 @@ def ppi_compare(
     -----
     SmallSampleWarning
         For fewer than `MIN_GOLD` gold queries.
+    DataWarning
+        For queries with values of one run only.
 
     References
     ----------
@@ -106,6 +109,8 @@ proxy-only queries; the proxy alone says +0.1500)
     gold = judged(gold_a, gold_b, ("gold_a", "gold_b"))
     proxy = judged(proxy_a, proxy_b, ("proxy_a", "proxy_b"))
     check_covered(gold.queries, proxy.queries)
+    one_sided = OneSided.of((proxy_a, proxy_b), (gold_a, gold_b))
+    one_sided.warn()
     samples = samples_of(gold, proxy, strata)
     for label, sample in samples.items():
         check_enough(label, sample.n_gold, lam, reference, stratified=strata is not None)
@@ -131,6 +136,8 @@ proxy-only queries; the proxy alone says +0.1500)
         if strata is None
         else tuple((str(label), lam_h) for label, lam_h in zip(samples, found.lam_by_sample, strict=True)),
         proxy_delta=mean(proxy.b - proxy.a),
+        n_only_a=len(one_sided.proxy_a | one_sided.gold_a),
+        n_only_b=len(one_sided.proxy_b | one_sided.gold_b),
     )
 
 
@@ -146,7 +153,7 @@ def _one_metric(*results: MetricResult) -> str:
 
 def _check_options(lam: float | None, alpha: float, reference: str) -> None:
     check_alpha(alpha)
-    if lam is not None and (isinstance(lam, bool) or not math.isfinite(lam)):
+    if lam is not None and not is_finite_number(lam):
         raise ValueError(f"lam must be a finite number, or None to estimate it, got {lam!r}")
     if reference not in REFERENCES:
         raise ValueError(f"reference must be one of {', '.join(REFERENCES)}, got {reference!r}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.core.errors import InsufficientSampleError
+from ranklens.core.errors import DataWarning, InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
+from ranklens.core.user_line import warn_user
 from ranklens.stats.paired import paired_values
 from ranklens.stats.ppi_estimate import Sample
 
@@ -20,6 +22,41 @@ class Judged(NamedTuple):
     queries: tuple[QueryId, ...]
     a: NDArray[np.float64]
     b: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class OneSided:
+    """The queries that have values of one run only, under each kind of judgements."""
+
+    proxy_a: frozenset[QueryId]
+    proxy_b: frozenset[QueryId]
+    gold_a: frozenset[QueryId]
+    gold_b: frozenset[QueryId]
+
+    @classmethod
+    def of(
+        cls, proxy: tuple[MetricResult, MetricResult], gold: tuple[MetricResult, MetricResult]
+    ) -> OneSided:
+        """Find them in the results of run A and run B."""
+        found = []
+        for a, b in (proxy, gold):
+            in_a, in_b = frozenset(a.per_query), frozenset(b.per_query)
+            found += [in_a - in_b, in_b - in_a]
+        return cls(*found)
+
+    def warn(self) -> None:
+        """Give a `DataWarning` with the counts, if there are any."""
+        kinds = (
+            ("proxy", self.proxy_a, self.proxy_b, "left out"),
+            ("gold", self.gold_a, self.gold_b, "not counted as gold"),
+        )
+        said = [
+            f"{kind} values of one run only are {fate} (queries: {len(a)} of A, {len(b)} of B)"
+            for kind, a, b, fate in kinds
+            if a or b
+        ]
+        if said:
+            warn_user("; ".join(said) + "; measure both runs on the same queries", DataWarning)
 
 
 def judged(a: MetricResult, b: MetricResult, names: tuple[str, str]) -> Judged:
