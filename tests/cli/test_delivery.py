@@ -182,3 +182,15 @@ def test_an_unwritable_place_is_called_by_its_own_name(tmp_path, monkeypatch):
     with pytest.raises(PermissionError, match="cannot write here") as caught:
         write_text(tmp_path / "out.txt", "x")
     assert caught.value.filename == str(tmp_path / "out.txt")
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (["ndcg_cut.5,10"], ["ndcg_cut.5", "ndcg_cut.10"]),
+        (["P_5,10,AP", "nDCG@5,10(rel=2)"], ["P_5", "P_10", "AP", "nDCG@5(rel=2)", "nDCG@10(rel=2)"]),
+        (["AP,11pt_avg,P.5,10 RR"], ["AP", "11pt_avg", "P.5", "P.10", "RR"]),
+    ],
+)
+def test_a_comma_before_a_number_adds_a_cutoff(texts, names):
+    assert split_names(texts) == names

@@ -132,3 +132,17 @@ def test_a_demo_without_a_name_for_its_folder_is_refused(command):
     done = command("demo", "--write", "")
     assert done.exit_code == 1
     assert "the name of the folder is empty" in done.stderr
+
+
+@pytest.mark.parametrize("empty", ["", " ", ","])
+def test_an_empty_measure_is_not_the_default_one(command, empty):
+    for words in (("eval", QRELS, WEAK), ("compare", QRELS, WEAK, STRONG), ("power", QRELS, WEAK, STRONG)):
+        assert "-m names no measure" in failure(command(*words, "-m", empty), 2)
+
+
+def test_cutoffs_as_trec_eval_writes_them_reach_every_command(command):
+    for words in (("eval", QRELS, WEAK), ("compare", QRELS, WEAK, STRONG), ("power", QRELS, WEAK, STRONG)):
+        done = command(*words, "-m", "ndcg_cut.5,10")
+        assert done.exit_code == 0
+        assert "nDCG@5" in done.stdout
+        assert "nDCG@10" in done.stdout

@@ -219,3 +219,23 @@ def test_importing_the_room_loads_nothing_heavy() -> None:
     code = f"import sys, ranklens.metrics; print([m for m in {heavy.split()} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("asked", "advice"),
+    [
+        ("nDCG@10@5", "nDCG@10?"),
+        ("nDCG@10)", "nDCG@10?"),
+        ("nDCG(@10", "nDCG@10?"),
+        ("nDGC@20", "nDCG@20?"),
+        ("nDGC@x", "nDCG?"),
+        ("APP@10)", "AP@10"),
+        ("IPrec@0.5@0.2", "IPrec@0.5"),
+    ],
+)
+def test_advice_does_not_repeat_the_mistake(asked, advice):
+    with pytest.raises(UnknownNameError) as caught:
+        parse_measure(asked)
+    assert advice in caught.value.advice
+    for name in caught.value.advice.removeprefix("did you mean ").rstrip("?").split(", "):
+        parse_measure(name)

@@ -10,7 +10,7 @@ import click
 
 from ranklens.cli import options as opt
 from ranklens.cli.failures import UseError
-from ranklens.cli.measure_words import MeasuringCommand, split_names
+from ranklens.cli.measure_words import MeasuringCommand, measures_of
 from ranklens.cli.sampling import read_sampling, sampling
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def command(session: Session, /, **options: Any) -> int:
         )
     gate = Gate(options["fail_if"])
     canonical = partial(canonical_name, rel=options["rel"])
-    names = split_names(options["measures"]) or DEFAULT_MEASURES
+    names = measures_of(options, DEFAULT_MEASURES)
     measures = list(dict.fromkeys(canonical(name) for name in names))
     columns = options["segment_names"].split(",") if options["segment_names"] else None
     segments = read_segments_of(inputs, columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ranklens.cli import options as opt
-from ranklens.cli.measure_words import MeasuringCommand, split_names
+from ranklens.cli.measure_words import MeasuringCommand, measures_of
 
 if TYPE_CHECKING:
     from ranklens.cli.document import Document, Table
@@ -47,7 +47,7 @@ def command(session: Session, /, **options: Any) -> None:
 
     delivery = opt.delivery(options)
     inputs = find_inputs(options["qrels"], options["runs"])
-    evaluations = measure_runs(session, inputs, split_names(options["measures"]) or DEFAULT_MEASURES, options)
+    evaluations = measure_runs(session, inputs, measures_of(options, DEFAULT_MEASURES), options)
     document = eval_document(evaluations, options, per_query=options["per_query"])
     frame = json_frame(session, "eval", inputs, options) if delivery.format == "json" else {}
     delivery.send(document, frame)

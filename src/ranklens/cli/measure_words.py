@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
 FLAGS = ("-m", "--measures")
+_SEPARATOR = re.compile(r"(?:\s|,(?!\d[\d.]*(?:[\s,(]|$)))+(?![^(]*\))")
 
 
 class MeasuringCommand(click.Command):
@@ -43,13 +45,31 @@ def spread(words: Sequence[str], is_input: Callable[[str], bool]) -> list[str]:
     return out
 
 
+def measures_of(options: Mapping[str, Any], default: Sequence[str]) -> Sequence[str]:
+    """Return what ``-m`` asked for, or the default without it.
+
+    Raises
+    ------
+    click.UsageError
+        When ``-m`` was given and names nothing.
+    """
+    names = split_names(options["measures"])
+    if options["measures"] and not names:
+        raise click.UsageError("-m names no measure; write for example -m nDCG@10")
+    return names or default
+
+
 def split_names(texts: Sequence[str]) -> list[str]:
     """Split measures that were written as one word, at blanks and commas outside parentheses; drop repeats.
 
+    A comma before a mere number adds a cutoff, as in trec_eval.
+
     Examples
     --------
-    >>> split_names(["nDCG@10,AP(rel=2)", "RR P@5", "AP(rel=2)"])
-    ['nDCG@10', 'AP(rel=2)', 'RR', 'P@5']
+    >>> split_names(["nDCG@10,AP(rel=2)", "RR P.5,10", "AP(rel=2)"])
+    ['nDCG@10', 'AP(rel=2)', 'RR', 'P.5', 'P.10']
     """
-    names = [name for text in texts for name in re.split(r"[\s,]+(?![^(]*\))", text.strip()) if name]
-    return list(dict.fromkeys(names))
+    from ranklens.metrics.names import with_one_cutoff
+
+    words = [word for text in texts for word in _SEPARATOR.split(text.strip()) if word]
+    return list(dict.fromkeys(name for word in words for name in with_one_cutoff(word)))

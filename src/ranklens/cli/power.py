@@ -9,7 +9,7 @@ import click
 
 from ranklens.cli import options as opt
 from ranklens.cli.failures import UseError
-from ranklens.cli.measure_words import MeasuringCommand, split_names
+from ranklens.cli.measure_words import MeasuringCommand, measures_of
 
 if TYPE_CHECKING:
     from ranklens.cli.document import Document
@@ -140,7 +140,7 @@ def _rows_of_runs(session: Session, options: dict[str, Any]) -> tuple[list[Row],
     if options["sd"] is not None:
         raise UseError("--sd is taken from the runs; give either --sd or files")
     inputs = find_inputs(options["files"][0], options["files"][1:])
-    names = split_names(options["measures"]) or DEFAULT_MEASURES
+    names = measures_of(options, DEFAULT_MEASURES)
     a, b = measure_runs(session, inputs, names, options).values()
     rows = []
     for result in a.metrics:

@@ -23,6 +23,7 @@ _FORM = re.compile(
 )
 _TREC_CUTOFF = re.compile(r"(?P<base>.*?)(?P<mark>[._])(?P<cutoff>\d+(?:\.\d+)?)")
 _RANX_LEVEL = re.compile(r"(?P<rest>.*)-[lL](?P<rel>\d+)")
+_WRITTEN_CUTOFF = re.compile(r"@\s*(\d+(?:\.\d+)?)")
 _SEVERAL = re.compile(r"(?P<base>.*[._@])(?P<cutoffs>[\d.]+(?:,[\d.]+)+)(?P<after>\(.*\))?")
 
 
@@ -79,7 +80,7 @@ def parse_measures(measures: MeasureLike | Iterable[MeasureLike]) -> tuple[Measu
         measures = [measures]
     found: dict[str, Measure] = {}
     for item in measures:
-        for part in _expanded(item):
+        for part in with_one_cutoff(item) if isinstance(item, str) else [item]:
             measure = parse_measure(part)
             known = found.setdefault(measure.name, measure)
             if known.definition.kernel is not measure.definition.kernel:
@@ -104,6 +105,20 @@ def known_measures(*, plugins: bool = True) -> list[tuple[str, str]]:
     """
     found = [find_plugin(folded(name)) for name in plugin_names()] if plugins else []
     return [_described(definition) for definition in (*CATALOGUE, *filter(None, found))]
+
+
+def with_one_cutoff(name: str) -> list[str]:
+    """Take a name of several cutoffs, as trec_eval reads it, apart.
+
+    Examples
+    --------
+    >>> with_one_cutoff("ndcg_cut.5,10"), with_one_cutoff("AP(rel=2)")
+    (['ndcg_cut.5', 'ndcg_cut.10'], ['AP(rel=2)'])
+    """
+    several = _SEVERAL.fullmatch(name.strip())
+    if several is None:
+        return [name]
+    return [f"{several['base']}{k}{several['after'] or ''}" for k in several["cutoffs"].split(",")]
 
 
 def _parse_text(asked: str) -> Measure:
@@ -152,13 +167,6 @@ def _recognised(
     return None, *candidates[-1]
 
 
-def _expanded(item: MeasureLike) -> list[MeasureLike]:
-    several = _SEVERAL.fullmatch(item.strip()) if isinstance(item, str) else None
-    if several is None:
-        return [item]
-    return [f"{several['base']}{k}{several['after'] or ''}" for k in several["cutoffs"].split(",")]
-
-
 def _described(definition: Definition) -> tuple[str, str]:
     suffix = {"rank": "@k", "recall": "@r", None: ""}[definition.level]
     parameters = ", ".join(
@@ -173,6 +181,18 @@ def _unknown(asked: str, base: str) -> UnknownNameError:
     spellings = {name: d.name for d in CATALOGUE for name in (d.name, *d.aliases)}
     spellings |= {name: name for name in plugin_names()}
     near = dict.fromkeys(spellings[name] for name in nearest_names(base, spellings))
-    cutoff = "".join(asked.partition("@")[1:])
-    hint = f"did you mean {', '.join(name + cutoff for name in near)}?" if near else None
+    advice = dict.fromkeys(filter(None, (_advised(name, asked) for name in near)))
+    hint = f"did you mean {', '.join(advice)}?" if advice else None
     return UnknownNameError("measure", asked, sorted(set(spellings.values()), key=str.lower), hint)
+
+
+def _advised(name: str, asked: str) -> str | None:
+    """Return a known measure with the first cutoff that was written, if it can be read so."""
+    cutoff = _WRITTEN_CUTOFF.search(asked)
+    for text in (f"{name}@{cutoff[1]}" if cutoff else name, name, f"{name}@10"):
+        try:
+            _parse_text(text)
+        except ValueError:
+            continue
+        return text
+    return None
