@@ -77,9 +77,8 @@ for _name in HOST_METHODS:
 class FakeNamespace:
     """numpy's functions over `FakeArray`; creation without ``device=`` is refused."""
 
-    __name__ = "fake"
-
     def __init__(self, syncs: SimpleNamespace) -> None:
+        self.__name__ = syncs.name
         self._syncs = syncs
 
     def __eq__(self, other: object) -> bool:
@@ -102,6 +101,8 @@ class FakeNamespace:
             result = member(*shown(args), **{key: shown(value) for key, value in kwargs.items()})
             return FakeArray(np.asarray(result), self._syncs)
 
+        if isinstance(member, np.ufunc):
+            call.at = lambda array, places, values: member.at(*shown((array, places, values)))  # type: ignore[attr-defined]
         return call
 
 
@@ -114,7 +115,7 @@ def shown(value: Any) -> Any:
     return value
 
 
-def fake_array(values: Any) -> tuple[FakeArray, SimpleNamespace]:
-    """Return an array on the fake device and the counter of its transfers to the host."""
-    syncs = SimpleNamespace(count=0)
+def fake_array(values: Any, name: str = "fake") -> tuple[FakeArray, SimpleNamespace]:
+    """Return an array on the fake device, of a library of this name, and the counter of its transfers."""
+    syncs = SimpleNamespace(count=0, name=name)
     return FakeArray(np.asarray(values, dtype=np.float64), syncs), syncs
