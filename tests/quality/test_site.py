@@ -47,10 +47,11 @@ def test_api_page_lists_every_public_name() -> None:
 
 def test_readme_python_prints_what_it_shows(tmp_path: Path) -> None:
     programs, outputs = fenced_blocks(README, "python"), fenced_blocks(README, "text")
-    assert len(programs) == len(outputs) == 1
-    done = run_python("-W", "error", "-c", programs[0], cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stdout == outputs[0]
+    assert programs
+    for program, output in zip(programs, outputs, strict=True):
+        done = run_python("-W", "error", "-c", program, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        assert done.stdout == output
 
 
 def test_readme_commands_print_what_it_shows(tmp_path: Path) -> None:
