@@ -84,13 +84,13 @@ def test_trec_columns_are_measure_query_value(command):
     done = command("eval", QRELS, WEAK, "-q", "-m", "RR", "NumRel", "--format", "trec")
     rows = [line.split("\t") for line in lines_of(done)]
     assert {len(row) for row in rows} == {3}
-    assert ["RR                    ", "q00", "1.0000"] in rows
+    assert ["recip_rank            ", "q00", "1.0000"] in rows
     found = {(name.strip(), query): value for name, query, value in rows}
     assert found["runid", "all"] == "weak"
     assert found["num_q", "all"] == "40"
-    assert found["NumRel", "q00"] == "1"
-    assert found["NumRel", "all"] == "40"
-    assert found["RR", "all"] == f"{means(['RR'])['weak']['RR']:.4f}"
+    assert found["num_rel", "q00"] == "1"
+    assert found["num_rel", "all"] == "40"
+    assert found["recip_rank", "all"] == f"{means(['RR'])['weak']['RR']:.4f}"
 
 
 def test_per_query_tables_end_with_the_mean(command):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ranklens.cli import options as opt
-from ranklens.cli.counting import count_notes, counts
+from ranklens.cli.counting import count_notes, counts, coverage_warnings, paired_counts
 from ranklens.cli.document import Document, Table
 from ranklens.cli.progress import bar
 from ranklens.cli.verdict import MOST_SENTENCES, segment_verdict, verdict
@@ -58,10 +58,17 @@ def comparison_document(
     by_segment = [row for row in rows if row.segment is not None]
     visible = visible_effects(overall, evaluations, options)
     return Document(
-        headline=[*verdict(overall, visible, POWER), *segment_verdict(by_segment), *gate.lines()],
+        headline=[
+            *coverage_warnings(evaluations),
+            *verdict(overall, visible, POWER),
+            *segment_verdict(by_segment),
+            *gate.lines(),
+        ],
         tables=comparison_tables(overall, by_segment),
         notes=[*how_told(rows), *count_notes(evaluations, options), *_left_out(rows), *notes(rows)],
-        records=[row.to_dict() for row in rows],
+        records=[
+            row.to_dict() | paired_counts(evaluations[row.run_a], evaluations[row.run_b]) for row in rows
+        ],
         payload={
             "seed": options["seed"],
             "measures": list(dict.fromkeys(row.metric for row in overall)),

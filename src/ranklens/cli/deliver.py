@@ -16,6 +16,7 @@ from ranklens.cli import formats, warned
 from ranklens.cli.document import Document
 from ranklens.cli.failures import UseError
 from ranklens.core.files import is_replaced, write_text
+from ranklens.core.tables import visible
 
 WIDEST = 100
 OUTPUTS = ("--output", "--plot", "--write")
@@ -46,6 +47,8 @@ class Delivery:
         """Write the document; `frame` is what JSON says about the whole command."""
         to_terminal = self.output is None and sys.stdout.isatty()
         text = self._render(document, frame, to_terminal)
+        if self.format == "trec" and document.aside is not None:
+            click.echo(f"note: {visible(document.aside)}", err=True)
         if self.output is None or self.output == "-":
             click.echo(text, nl=False, color=warned.colours(err=False))
         else:

@@ -46,6 +46,8 @@ class Document:
         For programs: what JSON says beyond what every command says.
     trec : sequence of (measure, query, value)
         For programs that read trec_eval's output.
+    aside : str, optional
+        What has no place in trec_eval's columns and goes to standard error.
     title : str, optional
         What a section is called.
     sections : sequence of Document
@@ -58,5 +60,6 @@ class Document:
     records: Sequence[Mapping[str, Any]] = ()
     payload: Mapping[str, Any] = field(default_factory=dict)
     trec: Sequence[tuple[str, str, str]] = ()
+    aside: str | None = None
     title: str | None = None
     sections: Sequence[Document] = ()

@@ -57,7 +57,7 @@ def eval_document(
     evaluations: Mapping[str, Evaluation], options: Mapping[str, Any], *, per_query: bool
 ) -> Document:
     """Return means (and with `per_query` every value) of every run."""
-    from ranklens.cli.counting import count_notes, counts
+    from ranklens.cli.counting import count_line, count_notes, counts, coverage_warnings
     from ranklens.cli.document import Document
 
     names = [result.metric for result in next(iter(evaluations.values())).metrics]
@@ -68,10 +68,16 @@ def eval_document(
     else:
         rows = [(run, "all", [result.mean for result in e.metrics]) for run, e in evaluations.items()]
     return Document(
+        headline=coverage_warnings(evaluations),
         tables=[table(names, evaluations)] if wanted in ("table", "markdown", "latex") else [],
         notes=count_notes(evaluations, options),
         records=[
-            {"run": run, "query_id": query, **dict(zip(names, values, strict=True))}
+            {
+                "run": run,
+                "query_id": query,
+                **dict(zip(names, values, strict=True)),
+                **counts(evaluations[run]),
+            }
             for run, query, values in rows
         ],
         payload={
@@ -86,6 +92,7 @@ def eval_document(
             },
         },
         trec=_trec(evaluations, per_query) if wanted == "trec" else [],
+        aside=count_line(evaluations),
     )
 
 
@@ -136,16 +143,29 @@ def shown(measure: str, value: float) -> str:
 
 
 def _trec(evaluations: Mapping[str, Evaluation], per_query: bool) -> list[tuple[str, str, str]]:
+    from ranklens.core.tables import visible
+
     lines = []
     for run, evaluation in evaluations.items():
         names = [result.metric for result in evaluation.metrics]
-        lines.append(("runid", "all", run))
+        called = _trec_names(names)
+        lines.append(("runid", "all", visible(run)))
         if per_query:
             for query, values in _by_query(evaluation):
-                lines += [(n, query, shown(n, v)) for n, v in zip(names, values, strict=True)]
+                told = zip(names, values, strict=True)
+                lines += [(called[name], visible(query), shown(name, value)) for name, value in told]
         lines.append(("num_q", "all", str(evaluation.n_queries)))
         for result in evaluation.metrics:
             counted = result.metric.partition("(")[0] in COUNTED
             total = float(result.values.sum()) if counted else result.mean
-            lines.append((result.metric, "all", shown(result.metric, total)))
+            lines.append((called[result.metric], "all", shown(result.metric, total)))
     return lines
+
+
+def _trec_names(names: Sequence[str]) -> dict[str, str]:
+    """Return trec_eval's name of each measure, unless two would have the same (``AP`` and ``AP(rel=2)``)."""
+    from ranklens.metrics import trec_eval_name
+
+    called = {name: trec_eval_name(name) for name in names}
+    every = list(called.values())
+    return {name: told if every.count(told) == 1 else name for name, told in called.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens import __version__
 from ranklens.cli import options as opt
+from ranklens.cli.counting import check_coverage
 from ranklens.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def measure_runs(
     if columns := options["run_columns"]:
         runs = {name: read_run(path, columns=columns, name=name, **how) for name, path in runs.items()}
     with bar("measuring", quiet=session.quiet) as progress:
-        return evaluate_many(runs, qrels, measures, progress=progress, **opt.pick(options, opt.MEASURING))
+        found = evaluate_many(runs, qrels, measures, progress=progress, **opt.pick(options, opt.MEASURING))
+    check_coverage(found, options["min_coverage"])
+    return found
 
 
 def canonical_name(name: str, rel: float) -> str:

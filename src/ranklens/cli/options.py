@@ -122,6 +122,12 @@ def measuring(function: F) -> F:
             help="A judged query that a run does not answer scores 0, or is left out.",
         ),
         click.option(
+            "--min-coverage",
+            type=click.FloatRange(0, 1),
+            metavar="SHARE",
+            help="Exit with code 3 if a run answers a smaller share of the judged queries.",
+        ),
+        click.option(
             "--score-precision",
             type=click.Choice(["float64", "float32"]),
             default="float64",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from ranklens.cli.measure_words import MeasuringCommand, measures_of
 if TYPE_CHECKING:
     from ranklens.cli.document import Document
     from ranklens.cli.group import Session
+    from ranklens.core.evaluation import Evaluation
 
 DEFAULT_MEASURES = ("nDCG@10",)
 Row = dict[str, Any]
@@ -55,12 +57,14 @@ def command(session: Session, /, **options: Any) -> None:
 
     delivery = opt.delivery(options)
     inputs = None
+    evaluations: Mapping[str, Evaluation]
     if options["files"]:
-        rows, inputs = _rows_of_runs(session, options)
+        rows, inputs, evaluations = _rows_of_runs(session, options)
     else:
-        rows = [_row_of_numbers(options)]
+        rows, evaluations = [_row_of_numbers(options)], {}
     frame = json_frame(session, "power", inputs, options) if delivery.format == "json" else {}
-    delivery.send(power_document(rows, options["alpha"], options["power"]), frame)
+    document = power_document(rows, options["alpha"], options["power"])
+    delivery.send(with_counts(document, evaluations, options) if evaluations else document, frame)
 
 
 def power_row(
@@ -113,6 +117,22 @@ def power_document(rows: Sequence[Row], alpha: float, power: float) -> Document:
     )
 
 
+def with_counts(
+    document: Document, evaluations: Mapping[str, Evaluation], options: Mapping[str, Any]
+) -> Document:
+    """Add what was counted while the two runs were measured."""
+    from ranklens.cli.counting import count_notes, counts, coverage_warnings, paired_counts
+
+    pair = paired_counts(*evaluations.values())
+    return replace(
+        document,
+        headline=[*coverage_warnings(evaluations), *document.headline],
+        notes=[*document.notes, *count_notes(evaluations, options)],
+        records=[{**row, **pair} for row in document.records],
+        payload={**document.payload, "runs": {name: counts(e) for name, e in evaluations.items()}},
+    )
+
+
 def _row_of_numbers(options: dict[str, Any]) -> Row:
     if options["sd"] is None:
         raise click.UsageError("give --sd with --n or --delta, or QRELS RUN_A RUN_B")
@@ -130,7 +150,9 @@ def _row_of_numbers(options: dict[str, Any]) -> Row:
     )
 
 
-def _rows_of_runs(session: Session, options: dict[str, Any]) -> tuple[list[Row], Any]:
+def _rows_of_runs(
+    session: Session, options: dict[str, Any]
+) -> tuple[list[Row], Any, Mapping[str, Evaluation]]:
     from ranklens.cli.inputs import find_inputs
     from ranklens.cli.measured import measure_runs
     from ranklens.stats import paired_deltas, standard_deviation
@@ -141,7 +163,8 @@ def _rows_of_runs(session: Session, options: dict[str, Any]) -> tuple[list[Row],
         raise UseError("--sd is taken from the runs; give either --sd or files")
     inputs = find_inputs(options["files"][0], options["files"][1:])
     names = measures_of(options, DEFAULT_MEASURES)
-    a, b = measure_runs(session, inputs, names, options).values()
+    evaluations = measure_runs(session, inputs, names, options)
+    a, b = evaluations.values()
     rows = []
     for result in a.metrics:
         deltas = paired_deltas(result.per_query, b[result.metric].per_query)[1]
@@ -156,7 +179,7 @@ def _rows_of_runs(session: Session, options: dict[str, Any]) -> tuple[list[Row],
                 power=options["power"],
             )
         )
-    return rows, inputs
+    return rows, inputs, evaluations
 
 
 def _sentences(row: Row) -> list[str]:

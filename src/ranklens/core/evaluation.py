@@ -37,6 +37,8 @@ class Evaluation(Presentable):
         Queries of the run without judgements, which are left out.
     n_not_retrieved : int
         Judged queries that the run does not answer.
+    n_left_out : int
+        Rows of the run and of the judgements that could not be read (``on_error="skip"``).
     segments : mapping of field to mapping of query id to value, or None
         What `evaluate` was given, or found in the run.
     missing, score_precision, judged_only, depth, rel
@@ -64,6 +66,7 @@ class Evaluation(Presentable):
     judged_only: bool = False
     depth: int | None = None
     rel: float = 1.0
+    n_left_out: int = 0
     canonical: Callable[[str], str] | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> MetricResult:
@@ -74,6 +77,12 @@ class Evaluation(Presentable):
 
     def __len__(self) -> int:
         return len(self.metrics)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the judged queries that the run answers."""
+        n_judged = self.n_queries + (self.n_not_retrieved if self.missing == "skip" else 0)
+        return 1.0 - self.n_not_retrieved / n_judged
 
     @property
     def means(self) -> dict[str, float]:
@@ -89,6 +98,7 @@ class Evaluation(Presentable):
             "n_without_relevant": self.n_without_relevant,
             "n_unjudged": self.n_unjudged,
             "n_not_retrieved": self.n_not_retrieved,
+            "n_left_out": self.n_left_out,
             "segments": plain(self.segments),
             "missing": self.missing,
             "score_precision": self.score_precision,
@@ -105,11 +115,12 @@ class Evaluation(Presentable):
 
     def __str__(self) -> str:
         means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means.items())
+        unread = f"{self.n_left_out} unreadable rows left out; " if self.n_left_out else ""
         absent = "counted as 0" if self.missing == "zero" else "left out"
         return (
             f"{self.run}: {means} over {self.n_queries} queries ({self.n_without_relevant} without a "
             f"relevant document, {self.n_not_retrieved} not retrieved and {absent}, {self.n_unjudged} not "
-            f"judged and left out; scores compared as {self.score_precision})"
+            f"judged and left out; {unread}scores compared as {self.score_precision})"
         )
 
     def _repr_html_(self) -> str:

@@ -29,19 +29,22 @@ class PairCollection:
         The checked columns.
     name : str
         How results and tables name it.
+    n_left_out : int
+        How many rows could not be read and were left out (``on_error="skip"``).
     """
 
     layout: ClassVar[Layout]
 
-    def __init__(self, pairs: PairTable, name: str) -> None:
+    def __init__(self, pairs: PairTable, name: str, n_left_out: int = 0) -> None:
         self.pairs = pairs
         self.name = name
+        self.n_left_out = n_left_out
 
     @classmethod
     def from_dict(cls, data: Mapping[Any, Any], *, name: str | None = None, on_error: str = "raise") -> Self:
         """Read ``{query: {document: number}}``; integer ids become their text."""
-        pairs, _ = take_in(data, cls.layout, None, on_error)
-        return cls(pairs, name or cls.layout.kind)
+        pairs, _, n_left_out = take_in(data, cls.layout, None, on_error)
+        return cls(pairs, name or cls.layout.kind, n_left_out)
 
     @classmethod
     def from_frame(
@@ -53,8 +56,8 @@ class PairCollection:
         on_error: str = "raise",
     ) -> Self:
         """Read a pandas, polars, pyarrow or other Arrow frame; see `read_run` for the columns."""
-        pairs, _ = take_in(frame, cls.layout, columns, on_error)
-        return cls(pairs, name or cls.layout.kind)
+        pairs, _, n_left_out = take_in(frame, cls.layout, columns, on_error)
+        return cls(pairs, name or cls.layout.kind, n_left_out)
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:

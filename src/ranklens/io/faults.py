@@ -40,6 +40,11 @@ class Faults:
         self._examples: list[Fault] = []
         self._notes: list[str] = []
 
+    @property
+    def n_left_out(self) -> int:
+        """How many faults were skipped."""
+        return self._count
+
     def found(self, count: int, fault: Callable[[int], Fault]) -> None:
         """Report `count` faults; ``fault(i)`` describes the i-th and is called for the few that are shown."""
         if count and not self._skip:

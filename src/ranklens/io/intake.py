@@ -15,8 +15,8 @@ from ranklens.io.sources import holds_bytes, load, source_name
 Columns = Mapping[str, str | int] | None
 
 
-def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tuple[PairTable, str]:
-    """Read `source`, check every row, and return the table and the source's name.
+def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tuple[PairTable, str, int]:
+    """Read `source`, check every row; return the table, the source's name and the number of rows left out.
 
     Raises
     ------
@@ -30,13 +30,13 @@ def take_in(source: Any, layout: Layout, columns: Columns, on_error: str) -> tup
             raise TypeError(
                 f"a {layout.kind} is needed, not {source!r}; are the arguments in the right order?"
             )
-        return source.pairs, source.name
+        return source.pairs, source.name, source.n_left_out
     extract = _extract(source, file, layout, columns, faults)
     pairs = without_repeats(with_finite_grades(extract, layout, faults), layout, faults)
     faults.tell()
     if not len(pairs):
         raise faults.error(Fault(f"there are no rows in this {layout.kind} source"))
-    return pairs, file
+    return pairs, file, faults.n_left_out
 
 
 def _extract(source: Any, file: str, layout: Layout, columns: Columns, faults: Faults) -> Extract:

@@ -48,8 +48,8 @@ def read_run(
     >>> run["q1"]
     {'d1': 2.5}
     """
-    pairs, file = take_in(source, Run.layout, columns, on_error)
-    return Run(pairs, name or _name(source, file, "run"))
+    pairs, file, n_left_out = take_in(source, Run.layout, columns, on_error)
+    return Run(pairs, name or _name(source, file, "run"), n_left_out)
 
 
 def read_qrels(
@@ -85,8 +85,8 @@ def read_qrels(
     >>> read_qrels({"q1": {"d1": 2}})["q1"]
     {'d1': 2.0}
     """
-    pairs, file = take_in(source, Qrels.layout, columns, on_error)
-    return Qrels(pairs, _name(source, file, "qrels"))
+    pairs, file, n_left_out = take_in(source, Qrels.layout, columns, on_error)
+    return Qrels(pairs, _name(source, file, "qrels"), n_left_out)
 
 
 def as_run(source: Any, *, on_error: str = "raise", name: str | None = None) -> Run:

@@ -147,6 +147,7 @@ def evaluate_many(
     judgements = as_qrels(qrels, on_error=on_error)
     pool = judged_pool(judgements)
     ranked: list[JudgedRanking] = []
+    left_out: list[int] = []
     for name, source in runs.items():
         run = as_run(source, on_error=on_error, name=name)
         ranked.append(
@@ -154,11 +155,12 @@ def evaluate_many(
                 run, judgements, pool, score_precision=score_precision, depth=depth, judged_only=judged_only
             )
         )
+        left_out.append(run.n_left_out + judgements.n_left_out)
         if progress is not None:
             progress(len(ranked), len(runs))
     options |= {"score_precision": score_precision, "judged_only": judged_only, "depth": depth}
     options["segments"] = as_segments(segments)
-    return assembled(tuple(runs), ranked, pool, wanted, options)
+    return assembled(tuple(runs), ranked, left_out, pool, wanted, options)
 
 
 def _checked_options(

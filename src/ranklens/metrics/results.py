@@ -21,13 +21,14 @@ from ranklens.metrics.ranking import JudgedPool, JudgedRanking
 def assembled(
     names: tuple[str, ...],
     ranked: Sequence[JudgedRanking],
+    left_out: Sequence[int],
     pool: JudgedPool,
     measures: tuple[Measure, ...],
     options: dict[str, Any],
 ) -> Evaluations:
     """Measure ranked runs, and give each the part of the array that is its own.
 
-    `options` are the ones that `Evaluation` records.
+    `left_out` counts the unreadable rows behind each run; `options` are the ones that `Evaluation` records.
     """
     values = measured_values(ranked, pool, measures, current_backend())
     in_run = np.stack([ranking.in_run for ranking in ranked])
@@ -46,6 +47,7 @@ def assembled(
             n_without_relevant=int((measured[r] & ~answerable).sum()),
             n_unjudged=ranking.n_unjudged,
             n_not_retrieved=int((~ranking.in_run).sum()),
+            n_left_out=left_out[r],
             canonical=canonical,
             **options,
         )
