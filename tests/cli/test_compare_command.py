@@ -178,7 +178,7 @@ def test_a_field_of_texts_is_no_segment_unless_it_is_named(command):
     assert "'text' has another value for every query and is left out" in done.stderr
     assert "what is" not in done.stdout
     named = command("compare", *PAIR, "--segments", "texts.csv:text")
-    assert "not tested (too few queries) in text=what is 0?" in named.stdout
+    assert "tested in no segment (too few queries in text=what is 0?" in named.stdout
     assert "and 34 more" in named.stdout
 
 

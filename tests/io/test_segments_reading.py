@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pytest
 
-from ranklens.core import DataError, UnknownNameError
+from ranklens.core import DataError, DataWarning, UnknownNameError
 from ranklens.io import read_segments
 
 CSV = b"query_id,locale,device\n1,de,phone\n2,fr,desk\n3,,desk\n"
@@ -41,7 +42,13 @@ def test_fields_can_be_chosen() -> None:
     ],
 )
 def test_the_ids_are_in_a_column_called_so_or_else_in_the_first(header: str, ids: str) -> None:
-    segments = read_segments(f"{header}\na\tu\tm\nb\tv\tn\n".encode())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        segments = read_segments(f"{header}\na\tu\tm\nb\tv\tn\n".encode())
+    first = header.split("\t")[0]
+    assert [str(item.message).endswith(f"from the first one, {first!r}") for item in told] == (
+        [True] if first in ("intent", "x") else []
+    )
     assert sorted(next(iter(segments.values()))) == list(ids)
 
 
@@ -97,5 +104,6 @@ def test_real_segment_tables_are_read(data_dir: Path) -> None:
         read_segments(data_dir / "codec-doc/segments.tsv", ["domain"])["domain"]["economics-1"] == "finance"
     )
     assert set(read_segments(data_dir / "wtr-tables/segments.tsv")["subset"].values()) == {"QS-1", "QS-2"}
-    clusters = read_segments(data_dir / "dl-mia-intents/segments.tsv")["query"]
+    with pytest.warns(DataWarning, match="taken from the first one, 'intent'"):
+        clusters = read_segments(data_dir / "dl-mia-intents/segments.tsv")["query"]
     assert (len(clusters), len(set(clusters.values()))) == (69, 24)

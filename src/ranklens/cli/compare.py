@@ -90,7 +90,7 @@ def command(session: Session, /, **options: Any) -> int:
     """
     from ranklens.cli.compared import compare_runs, comparison_document
     from ranklens.cli.gating import Gate
-    from ranklens.cli.inputs import find_inputs, read_segments_of
+    from ranklens.cli.inputs import check_segments, find_inputs, read_segments_of
     from ranklens.cli.measured import canonical_name, json_frame, measure_runs
 
     delivery = opt.delivery(options)
@@ -109,6 +109,7 @@ def command(session: Session, /, **options: Any) -> int:
     design, tables = read_sampling(options)
     inputs = dataclasses.replace(inputs, more=tuple(tables))
     evaluations = measure_runs(session, inputs, measures, options)
+    check_segments(inputs, segments, evaluations)
     rows = compare_runs(session, evaluations, segments, options, design)
     gate.check(rows)
     document = comparison_document(rows, evaluations, gate, options)

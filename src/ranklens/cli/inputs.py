@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ranklens.cli.failures import UseError
-from ranklens.core import DataWarning
+from ranklens.core import DataError, DataWarning
+
+if TYPE_CHECKING:
+    from ranklens.core.evaluation import Evaluation
 
 STDIN = "-"
 
@@ -94,7 +97,23 @@ def read_segments_of(inputs: Inputs, names: Sequence[str] | None) -> Mapping[str
                 DataWarning,
                 stacklevel=2,
             )
+    if not found:
+        fields = ", ".join(segments)
+        why = f"no segments: {fields} has another value for every query; ask for a field by its name"
+        raise DataError(f"{why}: --segments FILE:FIELD,...", file=inputs.segments.path)
     return found
+
+
+def check_segments(
+    inputs: Inputs, segments: Mapping[str, Mapping[str, str]], evaluations: Mapping[str, Evaluation]
+) -> None:
+    """Raise DataError for a field of segments in which no measured query has a value."""
+    measured = {query for found in evaluations.values() for query in found.metrics[0].query_ids}
+    for field, by_query in segments.items():
+        if inputs.segments is not None and measured.isdisjoint(by_query):
+            has, are = (", ".join(sorted(map(str, ids))[:3]) or "none" for ids in (by_query, measured))
+            why = f"no measured query has a segment of {field!r}; the table has {has}, measured are {are}"
+            raise DataError(why, file=inputs.segments.path)
 
 
 def is_input(text: str) -> bool:

@@ -127,6 +127,9 @@ def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResu
     lost = [row for row in rows if _lost(row)]
     won = [row.segment or "" for row in rows if row.significant and row not in lost]
     small = [row.segment or "" for row in rows if row.n_queries and not row.tested]
+    if not any(row.tested for row in rows):
+        untested = f" (too few queries in {_listed(small)})" if small else ""
+        return f"{metric} by segment: {run_b} against {run_a} is tested in no segment{untested}."
     parts = [
         f"worse in {_listed([_segment_numbers(row) for row in lost])}"
         if lost
@@ -138,6 +141,8 @@ def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResu
 
 
 def _segments_within_margin(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResult]) -> str:
+    if not any(row.tested for row in rows):
+        return f"{metric} by segment: {run_b} against {run_a} is tested in no segment."
     kept = [row.segment or "" for row in rows if row.significant]
     rest = sum(row.tested for row in rows) - len(kept)
     found = f"the margin is kept in {_listed(kept)}" if kept else "the margin is not shown to be kept in any"

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from ranklens.core.errors import DataError, UnknownNameError
+from ranklens.core.errors import DataError, DataWarning, UnknownNameError
+from ranklens.core.user_line import warn_user
 from ranklens.io.columns import spelled
 from ranklens.io.delimited import read_records, restored
 from ranklens.io.faults import Fault, Faults
@@ -41,6 +42,9 @@ def segment_columns(
     if query is not None and query not in columns:
         raise UnknownNameError("column", query, columns)
     id_column = query or _query_column(columns)
+    if query is None and names is None and id_column not in _called_queries(columns):
+        why = "no column is called query_id, qid or the like; the query ids were taken from the first one"
+        warn_user(f"{file}: {why}, {id_column!r}", DataWarning)
     documents = [columns[place] for place in spelled(columns, RUN.spellings["document"])]
     if fields is None:
         skipped = {id_column, *documents, *(columns[place] for place in spelled(columns, _NOT_FIELDS))}
@@ -64,6 +68,10 @@ def _query_column(columns: Sequence[str]) -> str:
     if not places and spelled(columns, RUN.spellings["document"]):
         places = spelled(columns, _QUERY)
     return columns[places[0]] if places else columns[0]
+
+
+def _called_queries(columns: Sequence[str]) -> list[str]:
+    return [columns[place] for spelling in _QUERY for place in spelled(columns, (spelling,))]
 
 
 def _texts(frame: pl.DataFrame, column: str, file: str) -> list[Any]:

@@ -63,9 +63,17 @@ def read_segments(
     Raises
     ------
     DataError
-        When a query is in two segments of one field, or the file seems to have no header.
+        When a query is in two segments of one field, the table has no rows or no field, two columns have the
+        same name, or the file seems to have no header.
+    TypeError
+        When `source` is nothing that holds a table.
     UnknownNameError
         When a field or the query column does not exist.
+
+    Warns
+    -----
+    DataWarning
+        When no column has a usual name, and the first one is taken for that of the queries.
 
     Notes
     -----
