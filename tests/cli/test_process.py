@@ -186,3 +186,41 @@ def test_named_pipes_and_process_substitution_are_written_to(files):
         ["bash", "-c", f"{line} | cat"], cwd=files, capture_output=True, text=True, timeout=60, check=True
     )
     assert (done.stdout, done.stderr) == (plain, "")
+
+
+@pytest.mark.parametrize("output", ["", " -o out.txt"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_success_or_one_line(files, closed, output):
+    line = f"{sys.executable} -m ranklens eval qrels.txt weak.run -q{output} {closed}"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=files, capture_output=True, text=True, timeout=60, check=False
+    )
+    if ">&-" in closed.replace("2>&-", "") and not output:
+        assert done.returncode == 1
+        told = "error: standard output: closed by the caller; name a file with --output\n"
+        assert done.stderr == ("" if "2>&-" in closed else told)
+    else:
+        assert done.returncode == 0
+        assert done.stderr == ""
+        text = (files / "out.txt").read_text() if output else done.stdout
+        assert text == run(files, "eval", "qrels.txt", "weak.run", "-q").stdout
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("eval", "--help"), ("doctor",)])
+def test_help_into_a_closed_stream_shows_no_traceback(files, words):
+    line = f"{sys.executable} -m ranklens {' '.join(words)} >&-"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=files, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: standard output: closed")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_closed_input_has_no_rows(files):
+    line = f"{sys.executable} -m ranklens eval qrels.txt - <&-"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=files, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert done.stderr == "error: standard input: there are no rows in this run source\n"

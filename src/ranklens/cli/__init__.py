@@ -14,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     The exit code is 0 when done, 1 for wrong use or configuration, 2 for arguments that cannot be parsed,
     3 for broken data, 4 when a gate failed, 130 when interrupted.
     """
-    from ranklens.cli.group import ranklens
-
+    try:
+        from ranklens.cli.group import ranklens
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     ranklens.main(args=None if arguments is None else list(arguments), prog_name="ranklens")

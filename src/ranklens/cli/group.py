@@ -13,6 +13,7 @@ import click
 
 from ranklens import __version__
 from ranklens.cli import failures, warned
+from ranklens.cli.streams import open_closed_streams
 
 COMMANDS = {
     "demo": "Show the whole job on a generated collection; needs no file.",
@@ -93,6 +94,7 @@ class CommandGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
+        open_closed_streams()
         arguments = list(sys.argv[1:] if args is None else args)
         session = Session(arguments=tuple(arguments))
         try:
