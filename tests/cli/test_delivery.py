@@ -194,3 +194,21 @@ def test_an_unwritable_place_is_called_by_its_own_name(tmp_path, monkeypatch):
 )
 def test_a_comma_before_a_number_adds_a_cutoff(texts, names):
     assert split_names(texts) == names
+
+
+def test_appended_csv_has_one_header(command, files):
+    words = ("-m", "RR", "-o", "log.csv", "--append", "--format", "csv")
+    assert command("eval", "qrels.txt", "weak.run", *words).exit_code == 0
+    assert command("eval", "qrels.txt", "strong.run", *words).exit_code == 0
+    rows = (files / "log.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["run", "weak", "strong"]
+    other = command("eval", "qrels.txt", "strong.run", "-m", "AP", *words[2:])
+    assert other.exit_code == 1
+    assert "log.csv has other columns" in other.stderr
+    assert (files / "log.csv").read_text().splitlines() == rows
+
+
+def test_json_is_not_appended(command):
+    done = command("eval", "qrels.txt", "weak.run", "-o", "log.json", "--append", "--format", "json")
+    assert done.exit_code == 2
+    assert "second JSON document" in done.stderr

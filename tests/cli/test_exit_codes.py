@@ -146,3 +146,18 @@ def test_cutoffs_as_trec_eval_writes_them_reach_every_command(command):
         assert done.exit_code == 0
         assert "nDCG@5" in done.stdout
         assert "nDCG@10" in done.stdout
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", QRELS, WEAK, STRONG, "--alpha"),
+        ("compare", QRELS, WEAK, STRONG, "--margin"),
+        ("eval", QRELS, WEAK, "--min-coverage"),
+        ("power", "--n", "9", "--sd"),
+        ("power", "--sd", "0.1", "--delta"),
+    ],
+)
+def test_numbers_of_options_are_finite(command, words, value):
+    assert words[-1] in failure(command(*words, value), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ranklens.core import DataError, DataWarning, UnknownNameError
@@ -92,3 +93,16 @@ def test_an_unknown_way_of_handling_errors_is_refused() -> None:
 def test_wide_characters_and_binary_are_refused() -> None:
     assert "UTF-16" in error_of(read_run, "q1 Q0 a 1 2 t\n".encode("utf-16")).why
     assert "columns" in error_of(read_run, b"PAR1 and then nothing").why
+
+
+def test_truth_values_order_no_ranking_and_are_grades() -> None:
+    for source in ({"q": {"a": True}}, pl.DataFrame({"query": ["q"], "document": ["a"], "score": [True]})):
+        with pytest.raises(DataError, match="score"):
+            read_run(source)
+    assert read_qrels({"q": {"a": True, "b": False}})["q"] == {"a": 1.0, "b": 0.0}
+
+
+def test_columns_of_what_has_none_are_refused() -> None:
+    for source in ({"q": {"a": 1.0}}, [("q", "a", 1.0)]):
+        with pytest.raises(ValueError, match="has no columns; leave it out"):
+            read_run(source, columns={"query": "x"})

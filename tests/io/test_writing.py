@@ -23,7 +23,22 @@ ODD = Run.from_dict(
 
 @pytest.mark.parametrize(
     "name",
-    ["a.run", "a.txt", "a.trec", "a", "a.csv", "a.tsv", "a.jsonl", "a.parquet", "a.run.gz", "a.csv.gz"],
+    [
+        "a.run",
+        "a.txt",
+        "a.trec",
+        "a",
+        "a.csv",
+        "a.tsv",
+        "a.jsonl",
+        "a.parquet",
+        "a.run.gz",
+        "a.csv.gz",
+        "a.feather",
+        "a.arrow",
+        "a.run.bz2",
+        "a.csv.xz",
+    ],
 )
 def test_a_written_run_reads_back(name: str, tmp_path: Path) -> None:
     RUN.write(tmp_path / name)

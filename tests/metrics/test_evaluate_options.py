@@ -221,3 +221,8 @@ def test_a_run_without_rows_is_an_error(run):
 def test_grades_whose_gain_overflows_are_an_error_and_no_warning_of_numpy():
     with pytest.raises(DataError, match="a measure must be finite"):
         evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 5000}}, "nDCG(gain=exp)@10")
+
+
+def test_judged_only_is_a_truth_value():
+    with pytest.raises(ValueError, match="judged_only must be True or False, got 'yes'"):
+        evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, "AP", judged_only="yes")

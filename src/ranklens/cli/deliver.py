@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shutil
 import sys
@@ -35,6 +37,8 @@ class Delivery:
     def __post_init__(self) -> None:
         if self.append and self.output is None:
             raise click.UsageError("--append needs --output FILE")
+        if self.append and self.format == "json":
+            raise click.UsageError("--append would put a second JSON document into a file; name a new file")
         if self.output is not None and self.output != "-":
             check_place("--output", self.output)
 
@@ -52,6 +56,8 @@ class Delivery:
         if self.output is None or self.output == "-":
             click.echo(text, nl=False, color=warned.colours(err=False))
         else:
+            if self.append and self.format == "csv":
+                text = _without_repeated_header(Path(self.output), text)
             write_text(self.output, text, append=self.append)
 
     def _render(self, document: Document, frame: Mapping[str, Any], to_terminal: bool) -> str:
@@ -63,6 +69,23 @@ class Delivery:
             width = min(shutil.get_terminal_size().columns, WIDEST) if to_terminal else None
             return formats.as_text(document, width=width, style=to_terminal and warned.colours(err=False))
         return formats.RENDERERS[self.format](document)
+
+
+def _without_repeated_header(path: Path, text: str) -> str:
+    """Leave the header of CSV out where the file has it already.
+
+    Raises
+    ------
+    UseError
+        When the file has other columns.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return text
+    with path.open(encoding="utf-8", errors="replace", newline="") as old:
+        before = next(csv.reader(old), [])
+    if before != next(csv.reader(io.StringIO(text)), []):
+        raise UseError(f"--append: {path} has other columns; name a new file")
+    return text.partition("\n")[2]
 
 
 def check_place(option: str, output: str) -> None:

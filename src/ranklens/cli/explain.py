@@ -69,7 +69,7 @@ def _data_options(function: Any) -> Any:
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=opt.FiniteRange(0, 1, min_open=True),
     default=0.8,
     show_default=True,
     help="Least |Spearman's rho| for --groups auto.",

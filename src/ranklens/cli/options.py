@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +24,17 @@ DELIVERING = ("format", "output", "append", "raw_csv")
 BACKENDS = ("numpy", "jax", "cupy", "torch", "array_api_strict", "auto")
 
 
-PROPORTION = click.FloatRange(0, 1, min_open=True, max_open=True)
+class FiniteRange(click.FloatRange):
+    """A range of numbers; NaN and infinity are outside of every one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
+
+
+PROPORTION = FiniteRange(0, 1, min_open=True, max_open=True)
 
 
 def common(function: F) -> F:
@@ -123,7 +134,7 @@ def measuring(function: F) -> F:
         ),
         click.option(
             "--min-coverage",
-            type=click.FloatRange(0, 1),
+            type=FiniteRange(0, 1),
             metavar="SHARE",
             help="Exit with code 3 if a run answers a smaller share of the judged queries.",
         ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ranklens.cli import options as opt
 from ranklens.cli.failures import UseError
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ _OPTIONS = (
     ),
     click.option(
         "--margin",
-        type=click.FloatRange(0, min_open=True),
+        type=opt.FiniteRange(0, min_open=True),
         metavar="X",
         help=(
             "Test for a difference within X: not worse by X (--alternative greater), not better by X (less), "

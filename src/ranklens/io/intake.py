@@ -45,9 +45,14 @@ def _extract(source: Any, file: str, layout: Layout, columns: Columns, faults: F
 
         return read_text(load(source, file), file, layout, columns, faults)
     nested = nested_mapping(source)
+    is_frame = hasattr(source, "__arrow_c_stream__") or hasattr(type(source), "columns")
+    if columns and (nested is not None or not is_frame):
+        raise ValueError(
+            f"columns={dict(columns)!r} speaks of a table, and {file} has no columns; leave it out"
+        )
     if nested is not None:
         return read_mapping(nested, layout, faults)
-    if hasattr(source, "__arrow_c_stream__") or hasattr(type(source), "columns"):
+    if is_frame:
         from ranklens.io.tables import read_frame
 
         return read_frame(source, layout, columns, faults)

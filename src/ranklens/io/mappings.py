@@ -59,7 +59,7 @@ def extract_columns(
     """
     rows = list(range(len(queries)))
     texts = [(id_text(q), id_text(d)) for q, d in zip(queries, documents, strict=True)]
-    numbers = [_number(value) for value in values]
+    numbers = [_number(value, layout) for value in values]
     whys = [
         _why(query, document, number, layout)
         for (query, document), number in zip(texts, numbers, strict=True)
@@ -102,7 +102,10 @@ def _encodes(value: str) -> bool:
     return True
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any, layout: Layout) -> float | None:
+    """Return the number; True and False are grades, but order no ranking."""
+    if isinstance(value, (bool, np.bool_)) and layout.kind == "run":
+        return None
     if isinstance(value, str):
         return parse_decimal(value.strip().encode())
     try:

@@ -117,7 +117,8 @@ def _ids(column: pl.Series, faults: Faults) -> pl.Series:
 def _numbers(column: pl.Series, layout: Layout, faults: Faults) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return numbers as float64, NaN where there is none."""
     kind = column.dtype
-    if not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+    taken = (pl.String, pl.Null) if layout.kind == "run" else (pl.String, pl.Null, pl.Boolean)
+    if not (kind.is_numeric() or kind in taken):
         raise faults.error(Fault(f"the {layout.value} column holds {kind}, and numbers are needed"))
     if kind != pl.String:
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()

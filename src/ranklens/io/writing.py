@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -10,7 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ranklens.core.errors import DataError, UnknownNameError
 from ranklens.core.files import replacing
@@ -21,6 +22,7 @@ from ranklens.io.sources import suffix_of
 if TYPE_CHECKING:
     from ranklens.io.collection import PairCollection
 
+_PACKED = (".gz", ".bz2", ".xz")
 _BLANK = re.compile(r"\s", re.ASCII)
 _TREC_SUFFIXES = (".run", ".txt", ".trec", ".res", ".results", ".qrels", ".qrel", "")
 Writer = Callable[["PairCollection", BinaryIO], None]
@@ -35,7 +37,8 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
         What to write: queries sorted by text, documents in ranking order.
     path : path
         ``.run``, ``.txt``, ``.trec``, ``.res``, ``.qrels``: TREC text. ``.csv``, ``.tsv``, ``.jsonl``,
-        ``.parquet``: columns with a header or names. ``.gz`` behind any of them compresses.
+        ``.parquet``, ``.feather``, ``.arrow``: columns with a header or names. ``.gz``, ``.bz2`` or ``.xz``
+        behind any of them compresses.
     neutralise : bool
         In CSV and TSV, put an apostrophe before ids that a spreadsheet would run as formulas
         (``=``, ``+``, ``-``, ``@`` at the start); reading takes it off again. Numbers are never touched.
@@ -50,16 +53,26 @@ def write_pairs(pairs: PairCollection, path: str | os.PathLike[str], *, neutrali
     target = Path(path)
     writer = _writer(suffix_of(target.name), neutralise)
     packing = target.suffix.lower()
-    if packing in SUFFIXES and packing != ".gz":
-        raise UnknownNameError("compression to write", packing, (".gz",))
-    with replacing(target) as stream:
-        if packing != ".gz":
-            writer(pairs, stream)
-            return
+    if packing in SUFFIXES and packing not in _PACKED:
+        raise UnknownNameError("compression to write", packing, _PACKED)
+    with replacing(target) as stream, _packed(stream, packing) as packed:
+        writer(pairs, packed)
+
+
+def _packed(stream: BinaryIO, packing: str) -> contextlib.AbstractContextManager[Any]:
+    if packing == ".gz":
         import gzip
 
-        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
-            writer(pairs, packed)  # type: ignore[arg-type]
+        return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+    if packing == ".bz2":
+        import bz2
+
+        return bz2.BZ2File(stream, "wb")
+    if packing == ".xz":
+        import lzma
+
+        return lzma.LZMAFile(stream, "wb")
+    return contextlib.nullcontext(stream)
 
 
 def _writer(suffix: str, neutralise: bool) -> Writer:
@@ -72,7 +85,9 @@ def _writer(suffix: str, neutralise: bool) -> Writer:
         return _write_jsonl
     if suffix in (".parquet", ".pq"):
         return lambda pairs, stream: pairs.frame.write_parquet(stream)
-    known = (*_TREC_SUFFIXES[:-1], ".csv", ".tsv", ".jsonl", ".parquet")
+    if suffix in (".feather", ".arrow", ".ipc"):
+        return lambda pairs, stream: pairs.frame.write_ipc(stream)
+    known = (*_TREC_SUFFIXES[:-1], ".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrow")
     raise UnknownNameError("file suffix", suffix, known)
 
 

@@ -142,7 +142,7 @@ def evaluate_many(
     """
     if not runs:
         raise ValueError("runs must hold at least one run, got none")
-    options = _checked_options(missing, score_precision, on_error, depth, rel)
+    options = _checked_options(missing, score_precision, on_error, judged_only, depth, rel)
     wanted = _with_rel(parse_measures(measures), options["rel"])
     judgements = as_qrels(qrels, on_error=on_error)
     pool = judged_pool(judgements)
@@ -164,12 +164,14 @@ def evaluate_many(
 
 
 def _checked_options(
-    missing: str, score_precision: str, on_error: str, depth: int | None, rel: float
+    missing: str, score_precision: str, on_error: str, judged_only: bool, depth: int | None, rel: float
 ) -> dict[str, Any]:
     given = {"missing": missing, "score_precision": score_precision, "on_error": on_error}
     for name, value in given.items():
         if value not in _CHOICES[name]:
             raise UnknownNameError(name, value, _CHOICES[name])
+    if not isinstance(judged_only, (bool, np.bool_)):
+        raise ValueError(f"judged_only must be True or False, got {judged_only!r}")
     if depth is not None and (not isinstance(depth, (int, np.integer)) or depth < 1):
         raise ValueError(f"depth must be a whole number from 1, or None for all, got {depth!r}")
     return {"missing": missing, "rel": check_rel(rel, "evaluate")}
