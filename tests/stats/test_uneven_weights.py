@@ -82,3 +82,13 @@ def test_weights_too_uneven_for_the_exact_law_are_refused_or_sampled():
     found = compare(a, b, weights=weights, method="auto")
     drawn = paired_bootstrap(deltas, weights=weights)
     assert (found.ci_low, found.ci_high, found.n_resamples) == (drawn.low, drawn.high, 10_000)
+
+
+@pytest.mark.parametrize("method", ["monte-carlo", "exact"])
+@pytest.mark.parametrize("n", [2, 9, 12])
+def test_a_very_light_query_keeps_its_value(n, method):
+    weights = [1e-15] + [1.0] * (n - 1)
+    found = paired_bootstrap([0.5] * n, weights=weights, method=method)
+    assert (found.low, found.high) == (0.5, 0.5)
+    mixed = paired_bootstrap([0.25] + [0.75] * (n - 1), weights=weights, alpha=0.999)
+    assert 0.25 <= mixed.low <= mixed.high == pytest.approx(0.75)

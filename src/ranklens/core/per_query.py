@@ -16,6 +16,8 @@ from ranklens.core.presentation import Presentable
 
 QueryId = str
 
+_HEADROOM = 64
+
 
 class QueryIndex(Sequence[QueryId]):
     """An immutable sequence of distinct query ids that finds a position by id.
@@ -152,7 +154,12 @@ class MetricResult(Presentable):
         """The mean over the queries, by an exactly rounded sum; NaN when there is no query."""
         if not self.per_query:
             return math.nan
-        return math.fsum(self.values.tolist()) / self.n_queries
+        values = self.values
+        try:
+            return math.fsum(values.tolist()) / self.n_queries
+        except OverflowError:
+            # The sum is beyond the largest number, the mean is not.
+            return math.ldexp(math.fsum(np.ldexp(values, -_HEADROOM).tolist()) / self.n_queries, _HEADROOM)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects, fit for JSON."""

@@ -13,6 +13,7 @@ from ranklens.arrays import Backend, compiled, is_array, steady, to_host
 from ranklens.arrays.compile import steady_length, steady_rows
 from ranklens.kernels.row_moments import compacted, measured_rows
 from ranklens.stats.sample import eps_of
+from ranklens.stats.scaling import extreme_exponents
 
 _SHOWN = 5
 
@@ -78,6 +79,20 @@ class Batch:
         index = self.backend.asarray(rows, dtype=self.backend.xp.int64)
         mask = None if self.mask is None else self.mask[rows]
         return Batch(self.backend.xp.take(self.deltas, index, axis=0), mask, self.backend, self.eps)
+
+    def extreme_exponents(self) -> NDArray[np.int64]:
+        """Return for each row on the host e such that row · 2^-e is of moderate size; mostly 0."""
+        rows, n = self.shape
+        if self.backend.name != "numpy" or n == 0:
+            return np.zeros(rows, dtype=np.int64)
+        counted = True if self.mask is None else self.mask
+        return extreme_exponents(np.max(np.abs(self.deltas), axis=1, initial=0.0, where=counted))
+
+    def scaled(self, exponents: NDArray[np.int64]) -> Batch:
+        """Return the rows on the host times 2^`exponents`."""
+        with np.errstate(over="ignore", under="ignore"):
+            deltas = np.ldexp(self.deltas, exponents[:, None])
+        return Batch(deltas, self.mask, self.backend, self.eps)
 
     def filled(self) -> tuple[Any, Any]:
         """Return the rows, zeros where nothing is measured, and how many values of each are not finite.

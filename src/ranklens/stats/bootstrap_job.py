@@ -6,15 +6,18 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, backend_of, compiled, steady, to_host
 from ranklens.kernels.resample_moments import centred_rows, mean_rows, ratio_rows
 from ranklens.kernels.resample_sums import resample_sums
 from ranklens.kernels.resamples import extremes_and_sum, order_statistics
+from ranklens.kernels.ties import safe_factor
 from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.resampled import Resampled
 from ranklens.stats.sample import finite_part, require_finite
+from ranklens.stats.scaling import extreme_exponent, scaled_back
 from ranklens.stats.units import Units
 
 
@@ -38,6 +41,11 @@ class Job(NamedTuple):
 
     def sampled(self, seed: int, n_resamples: int) -> tuple[float, float, float]:
         """Return the mean and both ends, from resamples."""
+        job, exponent = self._moderated(self.sample) if self.backend.name == "numpy" else (self, 0)
+        mean, low, high = job._sampled(seed, n_resamples)
+        return scaled_back(mean, exponent), scaled_back(low, exponent), scaled_back(high, exponent)
+
+    def _sampled(self, seed: int, n_resamples: int) -> tuple[float, float, float]:
         size = 1.0 if self.units is None else self.units.even_size
         if size is not None and self.kind in ("percentile", "expanded"):
             tail = expanded_tail(self.tail, self.n) if self.kind == "expanded" else self.tail
@@ -50,11 +58,19 @@ class Job(NamedTuple):
 
         (host,) = to_host(self.sample)
         require_finite(host)
-        deltas = np.asarray(host, dtype=np.float64)
+        job, exponent = self._moderated(np.asarray(host, dtype=np.float64))
         sizes = np.ones(self.n) if self.units is None else self.units.sizes
-        totals = deltas if self.units is None else self.units.totals(deltas)
-        low, high = ideal_interval(totals, sizes, self.kind, self.tail, self.eps, self.backend)
-        return math.fsum(totals.tolist()) / math.fsum(sizes.tolist()) + 0.0, low, high
+        totals = job.sample if self.units is None else self.units.totals(job.sample)
+        ends = ideal_interval(totals, sizes, self.kind, self.tail, self.eps, self.backend)
+        mean = math.fsum(totals.tolist()) / math.fsum(sizes.tolist()) + 0.0
+        low, high = (scaled_back(end, exponent) for end in ends)
+        return scaled_back(mean, exponent), low, high
+
+    def _moderated(self, host: NDArray[np.float64]) -> tuple[Job, int]:
+        """Return the job with host values · 2^-e, and e, so that no total leaves the range of numbers."""
+        weight = 1.0 if self.units is None else float(self.units.sizes.sum())
+        exponent = extreme_exponent(host, weight=weight)
+        return self._replace(sample=np.ldexp(host, -exponent) if exponent else host), exponent
 
 
 def _resampled(job: Job, size: float, seed: int, n_resamples: int, tail: float) -> tuple[float, float, float]:
@@ -104,6 +120,11 @@ def _comparable(job: Job) -> tuple[Any, Any, Any]:
         finite, n_bad = totals, np.zeros(())
     else:
         finite, n_bad = finite_part(steady(totals, job.backend))
+    if job.units is not None and job.units.even_size is None:
+        # No lattice may round a light unit's total, which is small beside others but not beside its size.
+        xp = job.backend.xp
+        factor = safe_factor(xp.max(xp.abs(finite)))
+        return finite * factor, factor, n_bad
     values, factor, _ = comparable_sample(finite, job.backend, job.eps)
     return values, factor, n_bad
 

@@ -21,6 +21,7 @@ from ranklens.core.per_query import QueryId
 from ranklens.stats.units import Units
 
 _SHOWN = 3
+_WIDEST_RANGE = 1e100
 
 
 class Hypothesis(NamedTuple):
@@ -137,6 +138,12 @@ def _weights(weights: Any, queries: Sequence[QueryId] | int) -> NDArray[np.float
     if values.size and not 0.0 < total < math.inf:
         raise ValueError(
             f"weights must have a positive and finite sum, got {total:g} over {values.size} queries"
+        )
+    smallest, largest = values[values > 0.0].min(initial=math.inf), values.max(initial=0.0)
+    if smallest < largest / _WIDEST_RANGE:
+        raise ValueError(
+            f"weights must lie within a factor of {_WIDEST_RANGE:g}, got {smallest:g} and {largest:g}; "
+            "give 0 to the queries that count for nothing"
         )
     return values
 

@@ -25,6 +25,7 @@ _FINE_GRID, _GRID_OF_MANY, _MANY = 1 << 15, 1 << 14, 1000
 _LONGEST_GRID = 1 << 16
 _LONGEST_PACKED = 1 << 19
 _SLACK = 1e-13
+_SAME = 1e-9
 _NO_MASS = 1e-17
 
 
@@ -117,6 +118,8 @@ def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backen
     above, below = known_multiples(totals, eps), known_multiples(sizes, eps)
     if above is None or below is None:
         return None
+    if not (_are_multiples(totals, above) and _are_multiples(sizes, below)):
+        return None
     n = totals.shape[0]
     above, below = above // np.gcd.reduce(above), below // np.gcd.reduce(below)
     least = int(below.min())
@@ -142,6 +145,15 @@ def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backen
         float(each.min()),
         float(each.max()),
     )
+
+
+def _are_multiples(values: Floats, multiples: NDArray[np.int64]) -> bool:
+    """Whether each value is its multiple of the step to its own last digits: light units count in a ratio."""
+    largest = int(np.argmax(np.abs(values)))
+    if multiples[largest] == 0:
+        return False
+    found = multiples * (values[largest] / float(multiples[largest]))
+    return bool((np.abs(found - values) <= _SAME * np.abs(values)).all())
 
 
 def grid_law(values: Floats, backend: Backend, length: int | None = None) -> IdealLaw:

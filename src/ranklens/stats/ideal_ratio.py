@@ -42,12 +42,15 @@ class RatioLaw:
     """
 
     def __init__(self, totals: Floats, sizes: Floats, backend: Backend) -> None:
+        each = totals / sizes
+        self._lowest, self._highest = float(each.min()), float(each.max())
+        # A power of two: ratios stay, and no square leaves the range of numbers.
+        unit = math.frexp(float(sizes.max()))[1]
+        totals, sizes = np.ldexp(totals, -unit), np.ldexp(sizes, -unit)
         self._totals, self._sizes, self._backend = totals, sizes, backend
         n, total_size = len(totals), math.fsum(sizes.tolist())
         self._ratio = math.fsum(totals.tolist()) / total_size
         self._error = math.sqrt(float(np.sum((totals - self._ratio * sizes) ** 2)) * n / (n - 1)) / total_size
-        each = totals / sizes
-        self._lowest, self._highest = float(each.min()), float(each.max())
         self._only_lowest = float(np.mean(each == self._lowest)) ** n
         self._only_highest = float(np.mean(each == self._highest)) ** n
         self._shares: dict[float, float] = {}

@@ -68,7 +68,7 @@ def jackknife_acceleration(totals: Floats, sizes: Floats) -> float:
     >>> round(jackknife_acceleration(np.array([0.0, 0.0, 3.0]), np.ones(3)), 6)
     0.068041
     """
-    without = (math.fsum(totals.tolist()) - totals) / (math.fsum(sizes.tolist()) - sizes)
+    without = _sums_without_each(totals, sizes) / _sums_without_each(sizes, sizes)
     pulls = math.fsum(without.tolist()) / len(without) - without
     largest = float(np.abs(pulls).max())
     if largest == 0.0:
@@ -76,6 +76,14 @@ def jackknife_acceleration(totals: Floats, sizes: Floats) -> float:
     pulls = pulls / largest
     cubes, squares = math.fsum((pulls**3).tolist()), math.fsum((pulls**2).tolist())
     return float(cubes / (6.0 * squares**1.5))
+
+
+def _sums_without_each(values: Floats, sizes: Floats) -> Floats:
+    """Return the sum without each value in turn; without the largest unit, summed anew for its digits."""
+    sums = np.asarray(math.fsum(values.tolist()) - values)
+    largest = int(np.argmax(sizes))
+    sums[largest] = math.fsum(np.delete(values, largest).tolist())
+    return sums
 
 
 def _adjusted(tail: float, bias: float, acceleration: float) -> float:

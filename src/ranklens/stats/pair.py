@@ -21,6 +21,7 @@ from ranklens.stats.options import Options
 from ranklens.stats.paired import differences, paired_values
 from ranklens.stats.permutation import flip_test
 from ranklens.stats.ratio import effect_of, mean_of, standard_error
+from ranklens.stats.scaling import extreme_exponent
 from ranklens.stats.units import Units
 
 
@@ -113,7 +114,7 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
     units = units_of(pair, options)
     method = options.method
     if method == "auto":
-        flipped = pair.deltas if units is None else units.totals(pair.deltas)
+        flipped = _flipped(pair.deltas, units)
         method = "exact" if exact_is_cheap(flipped) else "monte-carlo"
     shared: dict[str, Any] = {
         "queries": pair.queries,
@@ -140,6 +141,14 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         **beside_p_values(options.beside, pair.deltas, units, options, size=pair.size),
     }
     return ComparisonResult(**(describe(pair, options, segment) | statistics))
+
+
+def _flipped(deltas: NDArray[np.float64], units: Units | None) -> NDArray[np.float64]:
+    """Return the totals of the units, up to a power of two that keeps them within the range of numbers."""
+    if units is None:
+        return deltas
+    exponent = extreme_exponent(deltas, weight=float(units.sizes.sum()))
+    return units.totals(np.ldexp(deltas, -exponent))
 
 
 def _interval_of(deltas: Any, options: Options, shared: dict[str, Any]) -> BootstrapInterval:

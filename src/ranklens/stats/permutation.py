@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ranklens.arrays import Backend, Seed, resolve_backend, seed_of, steady, to_host
 from ranklens.core.per_query import QueryId
 from ranklens.kernels.flip_counts import flip_counts
@@ -14,6 +16,8 @@ from ranklens.stats.design import Design, check_units
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
 from ranklens.stats.sample import as_sample, eps_of, finite_part, require_finite
+from ranklens.stats.scaling import extreme_exponent
+from ranklens.stats.units import Units
 
 _MINIMUM = 2
 
@@ -164,9 +168,17 @@ def flip_test(
     backend = resolve_backend(deltas)
     with backend.precise():
         sample = as_sample(deltas, backend, minimum=_MINIMUM, query_ids=queries)
+        asked = design.hypotheses(alternative)
+        n = int(sample.shape[0])
+        units = None if design.is_simple else design.units(n if queries is None else queries)
+        check_units(units, n, _MINIMUM)
+        exponent = 0
+        if backend.name == "numpy":
+            weight = 1.0 if units is None else float(units.sizes.sum())
+            exponent = extreme_exponent(sample, *(shift for shift, _ in asked), weight=weight)
+        moderate = np.ldexp(sample, -exponent) if exponent else sample
         tested = [
-            (_shifted(sample, design, shift, queries, backend), side)
-            for shift, side in design.hypotheses(alternative)
+            (_shifted(moderate, units, math.ldexp(shift, -exponent), backend), side) for shift, side in asked
         ]
         if method == "exact":
             narrow = deltas if design.is_simple and design.margin is None else None
@@ -176,16 +188,9 @@ def flip_test(
     return max(found, key=lambda test: (test.p_value, test.log10_p))
 
 
-def _shifted(
-    sample: Any, design: Design, shift: float, queries: Sequence[QueryId] | None, backend: Backend
-) -> Any:
+def _shifted(sample: Any, units: Units | None, shift: float, backend: Backend) -> Any:
     """Return what is flipped: the differences plus `shift`, or their totals in the units."""
     shifted = sample + shift if shift else sample
-    if design.is_simple:
-        return shifted
-    n = int(sample.shape[0])
-    units = design.units(n if queries is None else queries)
-    check_units(units, n, _MINIMUM)
     return shifted if units is None else units.totals_on(shifted, backend)
 
 

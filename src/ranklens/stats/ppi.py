@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Hashable, Mapping
 
+import numpy as np
+
 from ranklens.core.comparisons import PPIComparison
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.moments import mean
@@ -14,6 +16,7 @@ from ranklens.stats.power import check_alpha, is_finite_number
 from ranklens.stats.ppi_estimate import Estimate, correlation, estimate
 from ranklens.stats.ppi_samples import OneSided, check_covered, check_enough, judged, samples_of
 from ranklens.stats.reference import Reference
+from ranklens.stats.scaling import extreme_exponent, scaled_back
 
 MIN_GOLD = 30
 """Fewer gold queries than this say little: a `SmallSampleWarning` is given."""
@@ -111,6 +114,8 @@ proxy-only queries; the proxy alone says +0.1500)
     check_covered(gold.queries, proxy.queries)
     one_sided = OneSided.of((proxy_a, proxy_b), (gold_a, gold_b))
     one_sided.warn()
+    exponent = extreme_exponent(np.concatenate([gold.a, gold.b, proxy.a, proxy.b]))
+    gold, proxy = gold.scaled(-exponent), proxy.scaled(-exponent)
     samples = samples_of(gold, proxy, strata)
     for label, sample in samples.items():
         check_enough(label, sample.n_gold, lam, reference, stratified=strata is not None)
@@ -119,11 +124,11 @@ proxy-only queries; the proxy alone says +0.1500)
     low, high, p_value = _inference(found, Reference(found.df if reference == "t" else math.inf), alpha)
     return PPIComparison(
         metric=metric,
-        mean_a=found.mean_a,
-        mean_b=found.mean_a + found.delta,
-        delta=found.delta,
-        ci_low=low,
-        ci_high=high,
+        mean_a=scaled_back(found.mean_a, exponent),
+        mean_b=scaled_back(found.mean_a + found.delta, exponent),
+        delta=scaled_back(found.delta, exponent),
+        ci_low=scaled_back(low, exponent),
+        ci_high=scaled_back(high, exponent),
         alpha=alpha,
         p_value=p_value,
         lam=found.lam,
@@ -135,7 +140,7 @@ proxy-only queries; the proxy alone says +0.1500)
         lam_by_stratum=None
         if strata is None
         else tuple((str(label), lam_h) for label, lam_h in zip(samples, found.lam_by_sample, strict=True)),
-        proxy_delta=mean(proxy.b - proxy.a),
+        proxy_delta=scaled_back(mean(proxy.b - proxy.a), exponent),
         n_only_a=len(one_sided.proxy_a | one_sided.gold_a),
         n_only_b=len(one_sided.proxy_b | one_sided.gold_b),
     )

@@ -23,6 +23,10 @@ class Judged(NamedTuple):
     a: NDArray[np.float64]
     b: NDArray[np.float64]
 
+    def scaled(self, exponent: int) -> Judged:
+        """Return the values times 2^`exponent`."""
+        return Judged(self.queries, np.ldexp(self.a, exponent), np.ldexp(self.b, exponent))
+
 
 @dataclass(frozen=True, slots=True)
 class OneSided:

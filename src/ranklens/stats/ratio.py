@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.stats.moments import effect_size, mean, spread
+from ranklens.stats.scaling import extreme_exponent, scaled_back
 from ranklens.stats.units import Units
 
 Floats = NDArray[np.float64]
@@ -23,7 +24,10 @@ def mean_of(values: Floats, units: Units | None = None) -> float:
     """
     if units is None:
         return mean(values)
-    return math.fsum(units.totals(values).tolist()) / math.fsum(units.sizes.tolist()) + 0.0
+    weight = math.fsum(units.sizes.tolist())
+    exponent = extreme_exponent(values, weight=weight)
+    totals = units.totals(np.ldexp(values, -exponent))
+    return scaled_back(math.fsum(totals.tolist()) / weight, exponent) + 0.0
 
 
 def standard_error(deltas: Floats, units: Units | None = None, *, size: float = 0.0) -> float | None:
@@ -42,11 +46,14 @@ def standard_error(deltas: Floats, units: Units | None = None, *, size: float = 
         return None if len(deltas) < 2 else spread(deltas, size=size) / math.sqrt(len(deltas))
     if units.n < 2:
         return None
-    residuals = units.totals(deltas) - mean_of(deltas, units) * units.sizes
-    largest = max(float(np.abs(deltas).max(initial=0.0)), size) * float(units.sizes.max())
+    weight = math.fsum(units.sizes.tolist())
+    exponent = extreme_exponent(deltas, size, weight=weight)
+    scaled = np.ldexp(deltas, -exponent)
+    residuals = units.totals(scaled) - mean_of(scaled, units) * units.sizes
+    largest = max(float(np.abs(scaled).max(initial=0.0)), math.ldexp(size, -exponent))
     # The residuals have mean 0, so that their spread is their size.
-    sd = spread(residuals, size=largest)
-    return sd * math.sqrt(units.n) / math.fsum(units.sizes.tolist())
+    sd = spread(residuals, size=largest * float(units.sizes.max()))
+    return scaled_back(sd / weight * math.sqrt(units.n), exponent)
 
 
 def effect_of(deltas: Floats, units: Units | None = None, *, size: float = 0.0) -> float | None:
@@ -63,6 +70,9 @@ def effect_of(deltas: Floats, units: Units | None = None, *, size: float = 0.0) 
     if units is None or not units.is_weighted:
         return effect_size(deltas, size=size)
     counted = units.place >= 0
+    exponent = extreme_exponent(deltas, size, weight=math.fsum(units.sizes.tolist()))
+    if exponent:
+        return effect_of(np.ldexp(deltas, -exponent), units, size=math.ldexp(size, -exponent))
     weights, kept = units.weights[counted], deltas[counted]
     if len(kept) < 2 or spread(kept, size=size) == 0.0:
         return None

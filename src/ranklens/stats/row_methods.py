@@ -24,6 +24,17 @@ TOGETHER = ("percentile", "expanded")
 
 def row_statistics(batch: Batch, options: Options) -> RowStatistics:
     """Make the statistics of every row by the method of the options; rows with too few queries lack some."""
+    exponents = batch.extreme_exponents()
+    if not exponents.any():
+        return _statistics(batch, options)
+    found = _statistics(batch.scaled(-exponents), options)
+    with np.errstate(over="ignore", under="ignore"):
+        for column in (found.delta, found.ci_low, found.ci_high):
+            column[:] = np.ldexp(column, exponents)
+    return found
+
+
+def _statistics(batch: Batch, options: Options) -> RowStatistics:
     sampled = options.method == "monte-carlo" or batch.shape[1] == 0
     if options.interval in TOGETHER:
         return (
