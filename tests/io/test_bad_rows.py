@@ -106,3 +106,16 @@ def test_columns_of_what_has_none_are_refused() -> None:
     for source in ({"q": {"a": 1.0}}, [("q", "a", 1.0)]):
         with pytest.raises(ValueError, match="has no columns; leave it out"):
             read_run(source, columns={"query": "x"})
+
+
+def test_the_first_bad_line_of_json_is_the_one_named() -> None:
+    good = b'{"query_id": "q", "doc_id": "a", "score": 1}\n'
+    bad_score = b'{"query_id": "q", "doc_id": "b", "score": "x"}\n'
+    assert error_of(read_run, good + bad_score + b"[1]\n").line == 2
+    assert error_of(read_run, good + b"[1]\n" + bad_score).line == 2
+    assert error_of(read_run, b"[1]\n[2]\n{").line in (1, None)
+
+
+def test_bytes_that_are_no_text_are_escaped_once() -> None:
+    error = error_of(read_run, b"q Q0 d\xe9 1 1.0 t\n")
+    assert r"(in 'q Q0 d\xe9 1 1.0 t')" in str(error)

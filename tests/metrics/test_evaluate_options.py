@@ -226,3 +226,20 @@ def test_grades_whose_gain_overflows_are_an_error_and_no_warning_of_numpy():
 def test_judged_only_is_a_truth_value():
     with pytest.raises(ValueError, match="judged_only must be True or False, got 'yes'"):
         evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, "AP", judged_only="yes")
+
+
+@pytest.mark.parametrize("measures", [None, 3])
+def test_what_names_no_measure_is_refused(measures):
+    with pytest.raises(BadMeasureError, match=f"measures are names or functions.*got {measures}"):
+        evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, measures)
+
+
+def test_many_runs_are_a_mapping():
+    with pytest.raises(TypeError, match=r"runs is a mapping of name to run.*got list"):
+        evaluate_many([{"q1": {"a": 1.0}}], {"q1": {"a": 1}}, "AP")
+
+
+@pytest.mark.parametrize("choice", [None, 3])
+def test_a_choice_that_is_no_text_is_an_unknown_name(choice):
+    with pytest.raises(UnknownNameError, match=f"unknown missing {choice}"):
+        evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, "AP", missing=choice)

@@ -85,14 +85,15 @@ def read_segments_of(inputs: Inputs, names: Sequence[str] | None) -> Mapping[str
     if inputs.segments is None:
         return {}
     from ranklens.io import read_segments
+    from ranklens.io.sources import source_name
 
     segments = read_segments(inputs.segments.path, fields=inputs.segment_fields, names=names)
-    found = dict(segments.items())
+    found, file = dict(segments.items()), source_name(inputs.segments.path)
     for field in () if inputs.segment_fields else segments:
         if len(set(found[field].values())) == len(found[field]) > 1:
             del found[field]
             warnings.warn(
-                f"{inputs.segments.path}: {field!r} has another value for every query and is left out; "
+                f"{file}: {field!r} has another value for every query and is left out; "
                 f"--segments {inputs.segments.path}:{field} compares by it nevertheless",
                 DataWarning,
                 stacklevel=2,
@@ -100,7 +101,7 @@ def read_segments_of(inputs: Inputs, names: Sequence[str] | None) -> Mapping[str
     if not found:
         fields = ", ".join(segments)
         why = f"no segments: {fields} has another value for every query; ask for a field by its name"
-        raise DataError(f"{why}: --segments FILE:FIELD,...", file=inputs.segments.path)
+        raise DataError(f"{why}: --segments FILE:FIELD,...", file=file)
     return found
 
 
@@ -108,12 +109,14 @@ def check_segments(
     inputs: Inputs, segments: Mapping[str, Mapping[str, str]], evaluations: Mapping[str, Evaluation]
 ) -> None:
     """Raise DataError for a field of segments in which no measured query has a value."""
+    from ranklens.io.sources import source_name
+
     measured = {query for found in evaluations.values() for query in found.metrics[0].query_ids}
     for field, by_query in segments.items():
         if inputs.segments is not None and measured.isdisjoint(by_query):
             has, are = (", ".join(sorted(map(str, ids))[:3]) or "none" for ids in (by_query, measured))
             why = f"no measured query has a segment of {field!r}; the table has {has}, measured are {are}"
-            raise DataError(why, file=inputs.segments.path)
+            raise DataError(why, file=source_name(inputs.segments.path))
 
 
 def is_input(text: str) -> bool:

@@ -47,7 +47,7 @@ class DataError(RankLensError, ValueError):
         where = self.file or ""
         if self.line is not None:
             where = f"{where}:{self.line}" if where else f"line {self.line}"
-        quoted = f" (in {_shorten(self.text)!r})" if self.text is not None else ""
+        quoted = f" (in {_quoted(self.text)})" if self.text is not None else ""
         return f"{where}: {self.why}{quoted}" if where else f"{self.why}{quoted}"
 
 
@@ -130,9 +130,14 @@ class DataWarning(UserWarning):
 
 def nearest_names(name: str, known: Iterable[str], n: int = 3) -> list[str]:
     """Return up to `n` known names that resemble `name`, nearest first, case ignored."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), list(by_lower), n=n, cutoff=0.5)
+    by_lower = {str(candidate).lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(str(name).lower(), list(by_lower), n=n, cutoff=0.5)
     return [by_lower[key] for key in close]
+
+
+def _quoted(text: str) -> str:
+    """Quote a text with its control characters escaped; bytes that are no UTF-8 are escaped already."""
+    return repr(_shorten(text)).replace("\\\\", "\\")
 
 
 def _shorten(text: str, limit: int = 120) -> str:

@@ -41,6 +41,11 @@ class Faults:
         self._notes: list[str] = []
 
     @property
+    def stops(self) -> bool:
+        """Whether the first fault is an error."""
+        return not self._skip
+
+    @property
     def n_left_out(self) -> int:
         """How many faults were skipped."""
         return self._count

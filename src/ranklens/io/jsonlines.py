@@ -41,15 +41,27 @@ def read_jsonl(text: Text, layout: Layout, columns: ColumnMap | None, faults: Fa
 def _line_by_line(content: bytes, layout: Layout, columns: ColumnMap | None, faults: Faults) -> Extract:
     records: list[dict[str, Any]] = []
     lines: list[int] = []
+    broken: list[tuple[int, bytes]] = []
     for number, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
         record = _object(line)
         if record is None:
-            _report(faults, number, line)
+            broken.append((number, line))
+            if faults.stops:
+                break
         else:
             records.append(record)
             lines.append(number)
+    extract = _of_records(records, lines, layout, columns, faults)
+    for number, line in broken:
+        _report(faults, number, line)
+    return extract
+
+
+def _of_records(
+    records: list[dict[str, Any]], lines: list[int], layout: Layout, columns: ColumnMap | None, faults: Faults
+) -> Extract:
     if not records:
         return extract_columns([], [], [], layout, faults)
     names = list(records[0])

@@ -140,6 +140,8 @@ def evaluate_many(
     >>> {run: found[run]["RR"].mean for run in found}
     {'one': 1.0, 'two': 0.5}
     """
+    if not isinstance(runs, Mapping):
+        raise TypeError(f"runs is a mapping of name to run, {{'bm25': run}}, got {type(runs).__name__}")
     if not runs:
         raise ValueError("runs must hold at least one run, got none")
     options = _checked_options(missing, score_precision, on_error, judged_only, depth, rel)

@@ -78,6 +78,8 @@ def parse_measures(measures: MeasureLike | Iterable[MeasureLike]) -> tuple[Measu
     """
     if isinstance(measures, (str, Measure)) or callable(measures):
         measures = [measures]
+    if not isinstance(measures, Iterable):
+        raise BadMeasureError(f"measures are names or functions, such as ['nDCG@10', 'AP'], got {measures!r}")
     found: dict[str, Measure] = {}
     for item in measures:
         for part in with_one_cutoff(item) if isinstance(item, str) else [item]:
