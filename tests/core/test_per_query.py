@@ -127,3 +127,32 @@ def test_notebooks_get_an_escaped_table():
     shown = MetricResult("<b>AP</b>", {"q1": 0.5})._repr_html_()
     assert "<b>" not in shown
     assert "&lt;b&gt;AP" in shown
+
+
+def test_whole_numbers_as_ids_become_text():
+    result = MetricResult("AP", {1: 0.5, np.int64(2): 1.0})
+    assert list(result.query_ids) == ["1", "2"]
+    with pytest.raises(ValueError, match="the same as text"):
+        MetricResult("AP", {1: 0.5, "1": 1.0})
+
+
+@pytest.mark.parametrize("metric", [None, "", 3])
+def test_a_measure_needs_a_name(metric):
+    with pytest.raises(TypeError, match="metric must be a measure's name"):
+        MetricResult(metric, {"q1": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (None, "must map query ids to values, got NoneType"),
+        ([1, 2], "must map query ids to values, got list"),
+        ({"q1": None}, "must hold numbers, got None for query 'q1'"),
+        ({"q1": "0.5"}, "must hold numbers, got '0.5'"),
+        ({1.5: 0.5}, "a query id must be text, got 1.5"),
+        ({None: 0.5}, "a query id must be text, got None"),
+    ],
+)
+def test_values_by_query_are_checked(values, message):
+    with pytest.raises(TypeError, match=message):
+        MetricResult("AP", values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any
 
@@ -100,7 +101,15 @@ class MetricResult(Presentable):
     metric : str
         The measure's canonical name, such as ``"nDCG@10"``.
     per_query : mapping from query id to float
-        Read-only. `MetricResult.from_arrays` makes it a view of an array.
+        Read-only. `MetricResult.from_arrays` makes it a view of an array. Whole numbers as ids become text.
+
+    Raises
+    ------
+    TypeError
+        For an empty measure's name or one that is not text, for something other than a mapping, for ids
+        that are neither text nor whole numbers, and for values that are not numbers.
+    ValueError
+        For ids that are the same as text.
 
     Examples
     --------
@@ -115,8 +124,10 @@ class MetricResult(Presentable):
     per_query: Mapping[QueryId, float] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.metric, str) or not self.metric:
+            raise TypeError(f"metric must be a measure's name, such as 'nDCG@10', got {self.metric!r}")
         if not isinstance(self.per_query, QueryValues):
-            object.__setattr__(self, "per_query", MappingProxyType(dict(self.per_query)))
+            object.__setattr__(self, "per_query", MappingProxyType(_checked(self.metric, self.per_query)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy cannot be pickled.
@@ -179,3 +190,29 @@ class MetricResult(Presentable):
         if not self.per_query:
             return f"{self.metric} over no query"
         return f"{self.metric} {self.mean:.4f} over {self.n_queries} queries"
+
+
+def _checked(metric: str, per_query: Any) -> dict[QueryId, float]:
+    if not isinstance(per_query, Mapping):
+        raise TypeError(
+            f"per_query of {metric} must map query ids to values, got {type(per_query).__name__}; "
+            "for arrays there is MetricResult.from_arrays(metric, query_ids, values)"
+        )
+    values = {_as_id(query): value for query, value in per_query.items()}
+    if len(values) < len(per_query):
+        raise ValueError(f"per_query of {metric} has ids that are the same as text, such as 1 and '1'")
+    for query, value in values.items():
+        if not isinstance(value, Real):
+            raise TypeError(
+                f"per_query of {metric} must hold numbers, got {value!r} for query {query!r}; "
+                "leave out a query without a value"
+            )
+    return values
+
+
+def _as_id(query: Any) -> QueryId:
+    if isinstance(query, str):
+        return query
+    if isinstance(query, bool) or not isinstance(query, Integral):
+        raise TypeError(f"a query id must be text, got {query!r}")
+    return str(query)
