@@ -88,3 +88,11 @@ def test_a_coverage_short_of_all_is_told_where_all_is_asked_for(command):
     assert done.exit_code == 3
     assert "most answers 39 of 40 judged queries" in done.stderr
     assert "warning" not in command("eval", QRELS, "most.run").stdout
+
+
+@pytest.mark.parametrize("answered", [1, 8, 9, 24])
+def test_a_coverage_that_is_just_reached_passes(command, answered):
+    Path("some.run").write_text("\n".join(Path(WEAK).read_text().splitlines()[: 2 * answered]) + "\n")
+    words = ("eval", QRELS, "some.run", "--min-coverage")
+    assert command(*words, str(answered / 40)).exit_code == 0
+    assert command(*words, str(answered / 40 + 0.001)).exit_code == 3

@@ -212,3 +212,14 @@ def test_json_is_not_appended(command):
     done = command("eval", "qrels.txt", "weak.run", "-o", "log.json", "--append", "--format", "json")
     assert done.exit_code == 2
     assert "second JSON document" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot"])
+def test_no_input_of_explain_is_overwritten(command, files, option):
+    for name in ("model.svg", "data.svg", "names.svg"):
+        (files / name).write_text(name)
+    for name in ("model.svg", "data.svg", "names.svg"):
+        done = command("explain", "model.svg", "data.svg", "--names", "names.svg", option, name)
+        assert done.exit_code == 1
+        assert f"{name} is an input of this command" in done.stderr
+        assert (files / name).read_text() == name

@@ -224,3 +224,12 @@ def test_a_closed_input_has_no_rows(files):
     )
     assert done.returncode == 3
     assert done.stderr == "error: standard input: there are no rows in this run source\n"
+
+
+def test_the_file_behind_standard_input_is_an_input(files):
+    before = (files / "weak.run").read_bytes()
+    with (files / "weak.run").open() as stream:
+        done = run(files, "eval", "qrels.txt", "w=-", "-o", "weak.run", stdin=stream)
+    assert done.returncode == 1
+    assert "is an input of this command" in done.stderr
+    assert (files / "weak.run").read_bytes() == before

@@ -82,7 +82,7 @@ class Evaluation(Presentable):
     def coverage(self) -> float:
         """The share of the judged queries that the run answers."""
         n_judged = self.n_queries + (self.n_not_retrieved if self.missing == "skip" else 0)
-        return 1.0 - self.n_not_retrieved / n_judged
+        return (n_judged - self.n_not_retrieved) / n_judged
 
     @property
     def means(self) -> dict[str, float]:
