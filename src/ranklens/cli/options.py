@@ -74,9 +74,11 @@ def delivering(formats: Sequence[str]) -> Callable[[F], F]:
                 "--output",
                 "-o",
                 metavar="FILE",
-                help="Write to FILE, which is there completely or not at all.",
+                help="Write to FILE, which is there completely or not at all, and is no input.",
             ),
-            click.option("--append", is_flag=True, help="Add to the end of FILE."),
+            click.option(
+                "--append", is_flag=True, help="Add to the end of FILE; CSV under one header, JSON never."
+            ),
             click.option(
                 "--raw-csv", is_flag=True, help="In CSV keep text that a spreadsheet would run as a formula."
             ),

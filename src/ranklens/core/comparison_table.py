@@ -6,7 +6,6 @@ import html
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, overload
 
 from ranklens.core import frames
@@ -212,5 +211,7 @@ class ComparisonTable(Sequence[ComparisonResult]):
 
 def _written(text: str, path: str | PathLike[str] | None) -> str:
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        from ranklens.core.files import write_text
+
+        write_text(path, text)
     return text
