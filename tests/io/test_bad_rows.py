@@ -119,3 +119,14 @@ def test_the_first_bad_line_of_json_is_the_one_named() -> None:
 def test_bytes_that_are_no_text_are_escaped_once() -> None:
     error = error_of(read_run, b"q Q0 d\xe9 1 1.0 t\n")
     assert r"(in 'q Q0 d\xe9 1 1.0 t')" in str(error)
+
+
+def test_a_nul_byte_is_no_part_of_an_id() -> None:
+    for source in (
+        b"q Q0 a 1 2 t\nq Q0 d\0x 2 1 t\n",
+        b"query,document,score\nq,a\0,1\n",
+        b"q Q0 a 1 2 t\n\0\0",
+    ):
+        error = error_of(read_run, source)
+        assert "NUL byte" in error.why
+        assert error.line in (2, 3)

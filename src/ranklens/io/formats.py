@@ -72,12 +72,17 @@ def read_columnar(text: Text, faults: Faults) -> Any:
 
 
 def check_encoding(text: Text, faults: Faults) -> None:
-    """Raise DataError for UTF-16, and for a ZIP archive."""
+    """Raise DataError for UTF-16, for a ZIP archive, and for NUL bytes, which no text has."""
     head = bytes(text.content()[:4])
     if head.startswith(_UTF16):
         raise faults.error(Fault("the file is UTF-16; convert it to UTF-8"))
     if head.startswith(_ZIP):
         raise faults.error(Fault("the file is a ZIP archive; unpack it first"))
+    for first, last in text.blocks(_SAMPLE):
+        if not text.array[first:last].min():
+            position = first + int(text.array[first:last].argmin())
+            why = "there is a NUL byte, so the file is damaged or no text"
+            raise faults.error(Fault(why, text.line_number(position), text.line_at(position)))
 
 
 def is_blank(text: Text) -> bool:
