@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ranklens.io import read_segments as read_segments
     from ranklens.metrics import evaluate as evaluate
     from ranklens.metrics import evaluate_many as evaluate_many
+    from ranklens.metrics import mean_with_coverage as mean_with_coverage
     from ranklens.metrics import parse_measure as parse_measure
     from ranklens.metrics import rbo as rbo
     from ranklens.stats import adjust as adjust
@@ -64,7 +65,7 @@ _HOMES = {
     "core.comparison_table": "ComparisonTable",
     "core.evaluation": "Evaluation Evaluations",
     "io": "Qrels Run demo_collection read_qrels read_run read_segments",
-    "metrics": "evaluate evaluate_many parse_measure rbo",
+    "metrics": "evaluate evaluate_many mean_with_coverage parse_measure rbo",
     "stats": (
         "adjust benjamini_hochberg benjamini_yekutieli compare compare_deltas compare_many "
         "compare_segments holm mde minimum_detectable_effect paired_bootstrap paired_deltas "

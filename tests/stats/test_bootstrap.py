@@ -149,11 +149,11 @@ def test_what_is_not_finite_is_counted_and_placed(user_backend):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number of at least 2, got 0"),
         ({"alpha": 0}, "alpha must lie between 0 and 1, got 0"),
         ({"alpha": 1.0}, "alpha must lie between 0 and 1, got 1.0"),
         ({"alternative": "up"}, "alternative must be one of two-sided, greater, less, got 'up'"),
-        ({"method": "bca"}, "method must be one of monte-carlo, exact, got 'bca'"),
+        ({"method": "bca"}, "method must be one of monte-carlo, exact, auto, got 'bca'"),
     ],
 )
 def test_bad_arguments_are_named(options, message):

@@ -194,8 +194,8 @@ def test_a_value_that_is_not_finite_names_its_query_and_run():
     [
         ({"alpha": 0}, "alpha must lie between 0 and 1, got 0"),
         ({"n_permutations": 0}, "n_permutations must be a whole number of at least 1, got 0"),
-        ({"n_resamples": 2.5}, "n_resamples must be a whole number of at least 1, got 2.5"),
-        ({"n_resamples": "many"}, "n_resamples must be a whole number of at least 1, got 'many'"),
+        ({"n_resamples": 2.5}, "n_resamples must be a whole number of at least 2, got 2.5"),
+        ({"n_resamples": "many"}, "n_resamples must be a whole number of at least 2, got 'many'"),
         ({"min_queries": -1}, "min_queries must be a whole number of at least 0"),
         ({"method": "bayes"}, "method must be one of monte-carlo, exact, auto, got 'bayes'"),
         ({"alternative": "both"}, "alternative must be one of two-sided, greater, less, got 'both'"),

@@ -224,7 +224,7 @@ def test_what_is_not_finite_is_counted_and_placed(user_backend, bad):
             {"alternative": "both"},
             "alternative must be one of two-sided, greater, less, got 'both'",
         ),
-        ([1.0, 2.0], {"method": "fft"}, "method must be one of monte-carlo, exact, got 'fft'"),
+        ([1.0, 2.0], {"method": "fft"}, "method must be one of monte-carlo, exact, auto, got 'fft'"),
         ([1.0, 2.0], {"seed": -1}, "seed must be a non-negative integer"),
     ],
 )

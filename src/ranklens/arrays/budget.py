@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 
 from ranklens.arrays.setting import Change, Setting
 
@@ -34,6 +35,8 @@ def memory_budget(n_bytes: int) -> Change[int]:
     ...     budget_bytes()
     67108864
     """
+    if isinstance(n_bytes, bool) or not isinstance(n_bytes, Real) or n_bytes != n_bytes:
+        raise TypeError(f"n_bytes must be a number of bytes, such as 512 * 2**20, got {n_bytes!r}")
     if n_bytes < SMALLEST_BYTES:
         raise ValueError(f"n_bytes must be at least {SMALLEST_BYTES} (1 MiB), got {n_bytes}")
     return _budget.change(int(n_bytes))

@@ -65,6 +65,8 @@ def resolve_backend(values: Any) -> Backend:
 
 def open_backend(name: str) -> Backend:
     """Load a backend by name, on the device that its library prefers."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be one of {', '.join((*NAMES, 'auto'))}, got {name!r}")
     if name == "auto":
         return _automatic()
     if name not in NAMES:

@@ -58,16 +58,18 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
             f"{head}{result.n_permutations} random flips cannot give a p-value below "
             f'{p_text(1.0 / (result.n_permutations + 1))}; use more, or method="exact"'
         )
+    article = "an" if result.interval == "expanded" else "a"
     n, noun = _flipped(result)
     smallest = smallest_p_value(n, result.alternative)
     if smallest >= result.alpha:
         return (
             f"{head}{n} {noun} cannot give a p-value below "
-            f"{p_text(smallest)}, and a {result.interval} interval of so few is too narrow; trust the p-value"
+            f"{p_text(smallest)}, and {article} {result.interval} interval of so few is too narrow; "
+            "trust the p-value"
         )
     size = f"{result.n_queries} queries" if result.n_units is None else f"{result.n_units} units"
     return (
-        f"{head}a {result.interval} interval of {size} is somewhat too narrow, and near "
+        f"{head}{article} {result.interval} interval of {size} is somewhat too narrow, and near "
         "the boundary that shows; trust the p-value"
     )
 

@@ -6,21 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ranklens.arrays import Seed, resolve_backend, seed_of
+import numpy as np
+
+from ranklens.arrays import Seed, resolve_backend, seed_of, to_host
 from ranklens.core import BootstrapInterval
 from ranklens.core.per_query import QueryId
 from ranklens.stats.bootstrap_job import Job
+from ranklens.stats.choosing import chosen_method
 from ranklens.stats.design import Design, check_units
+from ranklens.stats.ideal_ratio import UncertainLawError
 from ranklens.stats.options import (
     ALTERNATIVES,
-    METHODS,
+    COMPARISON_METHODS,
     check_choice,
     check_count,
     check_interval,
     tail_of,
 )
 from ranklens.stats.power import check_alpha
-from ranklens.stats.sample import as_sample, eps_of
+from ranklens.stats.sample import as_sample, eps_of, require_finite
 
 
 def paired_bootstrap(
@@ -48,15 +52,15 @@ def paired_bootstrap(
     deltas : sequence or array, shape (n,)
         Per-query differences B minus A, finite; a numpy, cupy, jax or torch array is worked on where it lies.
     n_resamples : int, default 10,000
-        The number of resamples.
+        The number of resamples, at least 2.
     alpha : float, default 0.05
         One minus the confidence, between 0 and 1.
     seed : int, numpy.random.SeedSequence, numpy.random.Generator or None, default 0
         The same seed draws the same resamples on every backend, and more resamples extend them.
     alternative : {"two-sided", "greater", "less"}
         One-sided intervals are open: ``"greater"`` has a lower end only, ``"less"`` an upper end only.
-    method : {"monte-carlo", "exact"}
-        ``"exact"`` gives the interval of infinitely many resamples.
+    method : {"monte-carlo", "exact", "auto"}
+        ``"exact"`` gives the interval of infinitely many resamples, ``"auto"`` does where that is cheap.
     interval : {"percentile", "expanded", "bca", "studentized"}
         The kind. ``"expanded"`` needs scipy, ``"studentized"`` has no exact form.
     weights : sequence or array, shape (n,), optional
@@ -116,9 +120,9 @@ def interval_of(
     interval: str,
 ) -> BootstrapInterval:
     """Make the interval of a design, whose mappings speak of `queries`."""
-    check_choice("method", method, METHODS)
+    check_choice("method", method, COMPARISON_METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_count("n_resamples", n_resamples)
+    check_count("n_resamples", n_resamples, minimum=2)
     check_alpha(alpha)
     check_interval(interval, method)
     number = seed_of(seed)
@@ -130,15 +134,32 @@ def interval_of(
         units = None if design.is_simple else design.units(n if queries is None else queries)
         check_units(units, n, minimum)
         job = Job(sample, units, eps_of(deltas, backend), interval, tail_of(alpha, alternative), backend)
-        mean, low, high = job.computed() if method == "exact" else job.sampled(number, n_resamples)
+        n_drawn, (mean, low, high) = _ends(job, method, number, n_resamples)
     return BootstrapInterval(
         mean,
         -math.inf if alternative == "less" else low,
         math.inf if alternative == "greater" else high,
         alpha,
         n,
-        0 if method == "exact" else n_resamples,
+        n_drawn,
         number,
         interval,
         None if units is None else units.n,
     )
+
+
+def _ends(job: Job, method: str, seed: int, n_resamples: int) -> tuple[int, tuple[float, float, float]]:
+    """Return how many resamples were drawn, the mean and both ends."""
+    chosen = method
+    if method == "auto":
+        (host,) = to_host(job.sample)
+        require_finite(host)
+        exact = job.kind != "studentized"
+        chosen = chosen_method(method, np.asarray(host, dtype=np.float64), job.units) if exact else ""
+    if chosen == "exact":
+        try:
+            return 0, job.computed()
+        except UncertainLawError:
+            if method == "exact":
+                raise
+    return n_resamples, job.sampled(seed, n_resamples)

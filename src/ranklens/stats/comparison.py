@@ -7,11 +7,10 @@ from typing import Any
 
 from ranklens.arrays import Seed
 from ranklens.core.comparisons import ComparisonResult
-from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair, n_units, statistics_of, units_of
-from ranklens.stats.paired import warn_if_few
+from ranklens.stats.paired import nothing_in_common, warn_if_few
 from ranklens.stats.power import MIN_QUERIES
 
 
@@ -123,7 +122,7 @@ over 20 queries)
     )
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
-        raise InsufficientSampleError(0, 1, unit="queries in common")
+        raise nothing_in_common(baseline, candidate)
     units = units_of(pair, options)
     warn_if_few(n_units(pair, units), options.min_queries, "paired queries" if units is None else units.noun)
     return statistics_of(pair, options)

@@ -23,13 +23,13 @@ Result = TypeVar("Result", ComparisonResult, PPIComparison)
 
 @overload
 def adjust(  # type: ignore[overload-overlap]  # a table is an iterable of results too
-    results: ComparisonTable, *, correction: str = "bh", family: str | None = None
+    results: ComparisonTable, *, correction: str | None = "bh", family: str | None = None
 ) -> ComparisonTable: ...
 @overload
 def adjust(
-    results: Iterable[Result], *, correction: str = "bh", family: str | None = None
+    results: Iterable[Result], *, correction: str | None = "bh", family: str | None = None
 ) -> tuple[Result, ...]: ...
-def adjust(results: Iterable[Any], *, correction: str = "bh", family: str | None = None) -> Any:
+def adjust(results: Iterable[Any], *, correction: str | None = "bh", family: str | None = None) -> Any:
     """Return the comparisons with the q-values that make all of them one family.
 
     Comparisons without a p-value (too few queries) take no part and are returned as they are. A
@@ -40,9 +40,9 @@ def adjust(results: Iterable[Any], *, correction: str = "bh", family: str | None
     ----------
     results : iterable of ComparisonResult or PPIComparison
         The comparisons of one family, mixed if you like.
-    correction : {"bh", "by", "holm"}
+    correction : {"bh", "by", "holm", None}
         Benjamini-Hochberg; Benjamini-Yekutieli, which holds under any dependence; Holm, which bounds the
-        chance of any false rejection.
+        chance of any false rejection; None changes nothing.
     family : str, optional
         A name for the family, recorded in each `ComparisonResult` with the number of comparisons.
 
@@ -64,11 +64,26 @@ def adjust(results: Iterable[Any], *, correction: str = "bh", family: str | None
     >>> up.q_value == 2 * up.p_value, same.q_value
     (True, 1.0)
     """
+    rows = _checked_results(results)
+    if correction is None:
+        return results if isinstance(results, ComparisonTable) else rows
     check_choice("correction", correction, CORRECTIONS)
-    rows = tuple(results)
     warn_of_coarse_p_values([rows], correction)
     adjusted = with_q_values(rows, family, correction)
     return ComparisonTable(adjusted) if isinstance(results, ComparisonTable) else adjusted
+
+
+def _checked_results(results: Any) -> tuple[Any, ...]:
+    if not isinstance(results, Iterable):
+        raise TypeError(f"results must be a sequence of comparisons, got {type(results).__name__}")
+    rows = tuple(results)
+    for row in rows:
+        if not isinstance(row, (ComparisonResult, PPIComparison)):
+            raise TypeError(
+                f"results must be comparisons, got {row!r}; plain p-values take benjamini_hochberg, "
+                "benjamini_yekutieli or holm"
+            )
+    return rows
 
 
 def with_q_values(

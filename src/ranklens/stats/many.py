@@ -106,6 +106,10 @@ def compare_many(
     >>> [(row.run_b, round(row.delta, 3), row.significant) for row in table]
     [('dense', 0.105, True), ('copy', 0.0, False)]
     """
+    if not isinstance(evaluations, Mapping):
+        raise TypeError(
+            f"evaluations must map run names to Evaluation or MetricResult, got {type(evaluations).__name__}"
+        )
     if len(evaluations) < 2:
         raise ValueError(f"evaluations must hold at least two runs, got {len(evaluations)}")
     check_family(correction, family)
@@ -218,7 +222,7 @@ def _experiment(evaluations: Mapping[str, Any], baseline: str | None, measures: 
         first = names.index(baseline)
         pairs = [(first, i) for i in range(len(names)) if i != first]
     else:
-        raise UnknownNameError("baseline", baseline, names)
+        raise UnknownNameError("baseline", str(baseline), [str(name) for name in names])
     results = [[_result(evaluations[name], measure) for measure in measures] for name in names]
     found = [result.metric for result in results[0]]
     for name, run in zip(names, results, strict=True):
@@ -236,6 +240,8 @@ def _measures(evaluations: Mapping[str, Any], measures: Sequence[str] | str | No
     if isinstance(measures, str):
         return [measures]
     if measures is not None:
+        if not len(measures):
+            raise ValueError("measures is empty; name at least one, or leave it out for all")
         return list(measures)
     first = evaluations[next(iter(evaluations))]
     return [first.metric] if isinstance(first, MetricResult) else [m.metric for m in first.metrics]

@@ -53,7 +53,7 @@ class Options:
         beside: Sequence[str] | str = (),
     ) -> Options:
         """Check every option; raise a ValueError that names the first that is wrong."""
-        check_count("n_resamples", n_resamples)
+        check_count("n_resamples", n_resamples, minimum=2)
         check_count("n_permutations", n_permutations)
         check_alpha(alpha)
         check_count("min_queries", min_queries, minimum=0)

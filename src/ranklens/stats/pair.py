@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import current_backend
-from ranklens.core.comparisons import BootstrapInterval, ComparisonResult
+from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.beside import beside_p_values
 from ranklens.stats.bootstrap import interval_of
-from ranklens.stats.exact import exact_is_cheap
-from ranklens.stats.ideal_ratio import UncertainLawError
+from ranklens.stats.choosing import chosen_method
 from ranklens.stats.moments import outcomes
 from ranklens.stats.options import Options
 from ranklens.stats.paired import differences, paired_values
 from ranklens.stats.permutation import flip_test
 from ranklens.stats.ratio import effect_of, mean_of, standard_error
-from ranklens.stats.scaling import extreme_exponent
 from ranklens.stats.units import Units
 
 
@@ -112,10 +110,7 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
     with backend.precise():
         deltas = backend.asarray(pair.deltas)
     units = units_of(pair, options)
-    method = options.method
-    if method == "auto":
-        flipped = _flipped(pair.deltas, units)
-        method = "exact" if exact_is_cheap(flipped) else "monte-carlo"
+    method = chosen_method(options.method, pair.deltas, units)
     shared: dict[str, Any] = {
         "queries": pair.queries,
         "seed": options.seed,
@@ -123,9 +118,16 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         "method": method,
     }
     flips = flip_test(deltas, options.design, n_permutations=options.n_permutations, **shared)
-    if options.interval == "studentized":
-        shared["method"] = "monte-carlo"
-    interval = _interval_of(deltas, options, shared)
+    # What is left to us may still be sampled: an interval that has no exact form, or an uncertain one.
+    shared["method"] = options.method if method == "exact" else method
+    interval = interval_of(
+        deltas,
+        options.design,
+        n_resamples=options.n_resamples,
+        alpha=options.alpha,
+        interval=options.interval,
+        **shared,
+    )
     statistics = {
         "delta": interval.delta,
         "ci_low": interval.low,
@@ -141,30 +143,6 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         **beside_p_values(options.beside, pair.deltas, units, options, size=pair.size),
     }
     return ComparisonResult(**(describe(pair, options, segment) | statistics))
-
-
-def _flipped(deltas: NDArray[np.float64], units: Units | None) -> NDArray[np.float64]:
-    """Return the totals of the units, up to a power of two that keeps them within the range of numbers."""
-    if units is None:
-        return deltas
-    exponent = extreme_exponent(deltas, weight=float(units.sizes.sum()))
-    return units.totals(np.ldexp(deltas, -exponent))
-
-
-def _interval_of(deltas: Any, options: Options, shared: dict[str, Any]) -> BootstrapInterval:
-    """Make the interval; where the choice is ours, an exact one that is uncertain is sampled instead."""
-    asked: dict[str, Any] = {
-        "n_resamples": options.n_resamples,
-        "alpha": options.alpha,
-        "interval": options.interval,
-    }
-    asked |= shared
-    try:
-        return interval_of(deltas, options.design, **asked)
-    except UncertainLawError:
-        if options.method != "auto":
-            raise
-        return interval_of(deltas, options.design, **(asked | {"method": "monte-carlo"}))
 
 
 def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def paired_deltas(
     """
     queries, a, b = paired_values(per_query_a, per_query_b)
     if not queries:
-        raise InsufficientSampleError(0, 1, unit="queries in common")
+        raise nothing_in_common(per_query_a, per_query_b)
     warn_if_few(len(queries), min_queries)
     return queries, differences(queries, a, b)
 
@@ -66,6 +66,15 @@ def differences(
         deltas = b - a
     _check_finite("the difference of the two runs", queries, deltas)
     return deltas
+
+
+def nothing_in_common(per_query_a: PerQuery, per_query_b: PerQuery) -> InsufficientSampleError:
+    """Return the error about two runs without a common query, with the first ids of each."""
+    shown = []
+    for per_query in (per_query_a, per_query_b):
+        ids = list(_mapping(per_query, "per_query"))
+        shown.append(f"{', '.join(map(repr, ids[:3]))}{', …' if len(ids) > 3 else ''}" if ids else "none")
+    return InsufficientSampleError(0, 1, unit=f"queries in common (A has {shown[0]}; B has {shown[1]})")
 
 
 def warn_if_few(n: int, minimum: int, unit: str = "paired queries") -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from ranklens.arrays import Backend, Seed, resolve_backend, seed_of, steady, to_host
 from ranklens.core.per_query import QueryId
 from ranklens.kernels.flip_counts import flip_counts
+from ranklens.stats.choosing import chosen_method
 from ranklens.stats.design import Design, check_units
 from ranklens.stats.lattice import comparable_sample
-from ranklens.stats.options import ALTERNATIVES, METHODS, check_choice, check_count
+from ranklens.stats.options import ALTERNATIVES, COMPARISON_METHODS, check_choice, check_count
 from ranklens.stats.sample import as_sample, eps_of, finite_part, require_finite
 from ranklens.stats.scaling import extreme_exponent
 from ranklens.stats.units import Units
@@ -72,8 +73,8 @@ def permutation_test(
         The same seed gives the same flips on every backend, and more flips extend them.
     alternative : {"two-sided", "greater", "less"}
         Whether B is different from, above or below A.
-    method : {"monte-carlo", "exact"}
-        ``"exact"`` counts all 2^n flips instead of drawing some.
+    method : {"monte-carlo", "exact", "auto"}
+        ``"exact"`` counts all 2^n flips instead of drawing some, ``"auto"`` does where that is cheap.
     weights : sequence or array, shape (n,), optional
         What each query counts for: w·d is flipped.
     clusters : sequence or array, shape (n,), optional
@@ -161,7 +162,7 @@ def flip_test(
 
     `queries` are those that mappings of the design speak of.
     """
-    check_choice("method", method, METHODS)
+    check_choice("method", method, COMPARISON_METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_count("n_permutations", n_permutations)
     number = seed_of(seed)
@@ -172,6 +173,10 @@ def flip_test(
         n = int(sample.shape[0])
         units = None if design.is_simple else design.units(n if queries is None else queries)
         check_units(units, n, _MINIMUM)
+        if method == "auto":
+            (host,) = to_host(sample)
+            require_finite(host, queries)
+            method = chosen_method(method, np.asarray(host, dtype=np.float64), units)
         exponent = 0
         if backend.name == "numpy":
             weight = 1.0 if units is None else float(units.sizes.sum())

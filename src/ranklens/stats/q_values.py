@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 from ranklens.arrays import is_array, to_host
@@ -161,8 +162,12 @@ def checked_p_values(p_values: Any) -> list[float]:
             raise ValueError(
                 f"p_values must be one-dimensional, got shape {shape}; pass one family at a time"
             )
+    if isinstance(p_values, str) or not isinstance(p_values, Iterable):
+        raise TypeError(f"p_values must be a sequence of p-values, got {p_values!r}")
     checked = []
     for i, value in enumerate(p_values):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"p_values[{i}] must be a number in [0, 1], got {value!r}")
         p = float(value)
         if not 0.0 <= p <= 1.0 + _ULPS:
             raise ValueError(f"p_values[{i}] must lie in [0, 1], got {p!r}")

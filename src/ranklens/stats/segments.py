@@ -10,12 +10,12 @@ import numpy as np
 
 from ranklens.arrays import Seed
 from ranklens.core.comparison_table import ComparisonTable
-from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.families import Row, check_family, check_max_t, corrected_table
 from ranklens.stats.maxt import max_t_of
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair, compare_pair
+from ranklens.stats.paired import nothing_in_common
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
 
@@ -112,7 +112,7 @@ def compare_segments(
     check_max_t(correction, options)
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
-        raise InsufficientSampleError(0, 1, unit="queries in common")
+        raise nothing_in_common(baseline, candidate)
     pieces = slices_of(segments)
     warn_of_unsegmented(pieces, pair.queries)
     options = options.bound(pair.queries)
