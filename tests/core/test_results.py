@@ -132,3 +132,13 @@ def test_agreement_needs_no_note():
 
 def test_what_the_proxy_alone_would_have_claimed_is_printed():
     assert "the proxy alone says +0.0500" in str(dataclasses.replace(PPI, proxy_delta=0.05))
+
+
+def test_sentences_fit_their_numbers():
+    few = ComparisonResult(
+        "AP", 0.4, 0.6, 0.2, 0.1, 0.3, 0.05, 0.5, 3, 0, 0, 0, 1, 0, wins=3, interval="expanded"
+    )
+    assert "1 random flip cannot" in str(few)
+    assert "and an expanded interval" in str(dataclasses.replace(few, n_permutations=0, method="exact"))
+    exact = BootstrapInterval(0.02, 0.01, 0.03, 0.05, 50, 0, 0)
+    assert "50 queries, infinitely many resamples" in str(exact)

@@ -134,7 +134,8 @@ def _interval_line(rows: Sequence[ComparisonResult]) -> str:
 
 
 def _interval_kind(row: ComparisonResult) -> str:
-    how = f"{row.n_resamples} resamples" if row.n_resamples else "the ideal bootstrap, no resampling"
+    plural = "" if row.n_resamples == 1 else "s"
+    how = f"{row.n_resamples} resample{plural}" if row.n_resamples else "the ideal bootstrap, no resampling"
     return f"{row.interval} bootstrap ({how})"
 
 
@@ -145,7 +146,7 @@ def _p_line(rows: Sequence[ComparisonResult]) -> str:
     else:
         tests = [side if side == "two-sided" else f"one-sided ({side})" for side in sides]
     flips = sorted({row.n_permutations for row in rows if row.n_permutations})
-    methods = [f"{n} random flips" for n in flips]
+    methods = [f"{n} random {'flip' if n == 1 else 'flips'}" for n in flips]
     exact = sorted({row.method for row in rows if not row.n_permutations})
     if exact:
         methods.append(f"exact computation ({', '.join(exact)})")

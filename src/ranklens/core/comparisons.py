@@ -40,11 +40,12 @@ class BootstrapInterval(Presentable):
 
     def __str__(self) -> str:
         kind = "" if self.interval == "percentile" else f"{self.interval} "
+        drawn = f"{self.n_resamples} resamples" if self.n_resamples else "infinitely many resamples"
         return (
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.low, sign=True)}, {fixed(self.high, sign=True)}] "
             f"({confidence(self.alpha)} {kind}interval, {self.n_queries} queries, "
-            f"{self.n_resamples} resamples, seed {self.seed})"
+            f"{drawn}, seed {self.seed})"
         )
 
 

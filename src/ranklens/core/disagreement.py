@@ -53,9 +53,10 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
             "queries or a few large differences let the two part; do not call this settled"
         )
     head = f"the interval excludes 0 though p {p_text(result.p_value)} is not below {result.alpha:g}: "
+    plural = "" if result.n_permutations == 1 else "s"
     if 0 < result.n_permutations < 1.0 / result.alpha:
         return (
-            f"{head}{result.n_permutations} random flips cannot give a p-value below "
+            f"{head}{result.n_permutations} random flip{plural} cannot give a p-value below "
             f'{p_text(1.0 / (result.n_permutations + 1))}; use more, or method="exact"'
         )
     article = "an" if result.interval == "expanded" else "a"
