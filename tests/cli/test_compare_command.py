@@ -36,6 +36,9 @@ def test_no_verdict_says_what_could_have_been_seen():
     text = sentence(result(p_value=0.3, ci_low=-0.02), 0.0312, 0.8)
     assert "no difference between bm25 and dense is shown at alpha 0.05: delta +0.0500" in text
     assert text.endswith("these 50 queries can see about ±0.0312 (power 0.8).")
+    one_sided = sentence(result(p_value=0.3, ci_low=-0.02, alternative="greater"), 0.0277, 0.8)
+    assert one_sided.endswith("these 50 queries can see about +0.0277 (power 0.8).")
+    assert "can see" not in sentence(result(p_value=1.0, delta=0.0, ci_low=0.0, ci_high=0.0), 0.0, 0.8)
 
 
 def test_the_corrected_p_decides():

@@ -114,7 +114,9 @@ def visible_effects(
         if row.tested and row.n_units is None and row.margin is None:
             a, b = (evaluations[run][row.metric].per_query for run in (row.run_a, row.run_b))
             sd = standard_deviation(paired_deltas(a, b, min_queries=options["min_queries"])[1])
-            effect = minimum_detectable_effect(sd, row.n_queries, alpha=row.alpha, power=POWER)
+            # One tail of a two-sided test at twice the level is the one-sided test.
+            alpha = row.alpha if row.alternative == "two-sided" else min(2.0 * row.alpha, 0.999)
+            effect = minimum_detectable_effect(sd, row.n_queries, alpha=alpha, power=POWER)
             visible[row.run_a, row.run_b, row.metric] = effect
     return visible
 

@@ -191,7 +191,7 @@ def testing(function: F) -> F:
         click.option(
             "--alpha", type=PROPORTION, default=0.05, show_default=True, help="Level of the verdicts."
         ),
-        click.option("--n-resamples", type=click.IntRange(min=1), default=10_000, show_default=True),
+        click.option("--n-resamples", type=click.IntRange(min=2), default=10_000, show_default=True),
         click.option("--n-permutations", type=click.IntRange(min=1), default=10_000, show_default=True),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
         click.option(

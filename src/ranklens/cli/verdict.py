@@ -107,9 +107,10 @@ def _within_margin(row: ComparisonResult) -> str:
 
 
 def _sight(row: ComparisonResult, visible: float | None, power: float) -> str:
-    if visible is None:
+    if not visible:
         return ""
-    return f"; these {row.n_queries} queries can see about ±{fixed(visible)} (power {power:g})"
+    sign = {"two-sided": "±", "greater": "+", "less": "-"}[row.alternative]
+    return f"; these {row.n_queries} queries can see about {sign}{fixed(visible)} (power {power:g})"
 
 
 def _share(row: ComparisonResult) -> str:
