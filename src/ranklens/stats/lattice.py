@@ -22,6 +22,7 @@ from ranklens.kernels.ties import (
 )
 
 _GLANCE = 8
+_SCALES = np.array(SCALES, dtype=np.float64)
 EPS = 2.0**-52
 
 
@@ -90,7 +91,6 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
 def _candidates(deltas: NDArray[np.float64], largest: float, eps: float) -> list[int]:
     """Return the scales that the first few differences do not rule out; most samples rule out all."""
     slack = LATTICE_SLACK * eps * max(1.0, largest)
-    head = deltas[:_GLANCE].tolist()
-    return [
-        scale for scale in SCALES if all(abs(x * scale - round(x * scale)) <= slack * scale for x in head)
-    ]
+    scaled = np.multiply.outer(_SCALES, deltas[:_GLANCE])
+    error = np.abs(scaled - np.rint(scaled)).max(axis=1)
+    return [scale for scale, fits in zip(SCALES, (error <= slack * _SCALES).tolist(), strict=True) if fits]
