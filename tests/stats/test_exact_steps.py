@@ -172,6 +172,7 @@ def test_real_differences_of_fifty_topics_have_small_errors(data_dir: Path) -> N
 @pytest.mark.parametrize("name", ["jax", "torch", "array_api_strict"])
 @pytest.mark.parametrize("n", [20, 53, 600])
 def test_every_backend_gives_the_same_p(name: str, n: int) -> None:
+    pytest.importorskip(name)
     rng = np.random.default_rng(n)
     backend = open_backend(name)
     for deltas in (rng.normal(0.2, 1, n), rng.normal(1.5, 1, n), rng.integers(-8, 11, n) / 10):
