@@ -71,7 +71,8 @@ def test_skipping_leaves_out_lines_that_are_not_utf8() -> None:
 def test_clean_data_warn_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_run(GOOD, on_error="skip")
+        skipping = read_run(GOOD, on_error="skip")
+    assert skipping == read_run(GOOD)
 
 
 @pytest.mark.parametrize("source", [b"", b"\n\n", b"# nothing\n", b"\xef\xbb\xbf"])
