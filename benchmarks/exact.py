@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.exact import exact_p_value
-from ranklens.stats.exact_interval import exact_interval
+from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.ideal.percentile import exact_interval
 
 Job = Callable[[], object]
 Floats = NDArray[np.float64]

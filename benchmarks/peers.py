@@ -26,8 +26,8 @@ from read_eval import commands, make_files, measure
 from resampling import Job, flip_jobs, installed, resample_jobs
 
 import ranklens as rl
-from ranklens.stats.exact import exact_p_value
-from ranklens.stats.exact_interval import exact_interval
+from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.ideal.percentile import exact_interval
 from ranklens.stats.q_values import Q_VALUES
 
 PEERS = ("scipy", "ranx", "statsmodels", "pytrec_eval")

@@ -15,8 +15,8 @@ import ranklens as rl
 from ranklens.arrays import memory_budget, threads, to_host, use_backend
 from ranklens.arrays.host_batch import flipped_parts
 from ranklens.core import CoarsePValueWarning
-from ranklens.stats.exact import exact_p_value
-from ranklens.stats.exact_interval import exact_interval
+from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.ideal.percentile import exact_interval
 
 N = 53
 QUIET = {"method": "monte-carlo", "correction": None}

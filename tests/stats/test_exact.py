@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ranklens.arrays import Backend
 from ranklens.stats import permutation_test
-from ranklens.stats.exact import exact_is_cheap, exact_p_value
+from ranklens.stats.exact.p_value import exact_is_cheap, exact_p_value
 
 SIDES = ("two-sided", "greater", "less")
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklens.arrays import Backend
-from ranklens.stats.exact_interval import exact_interval
+from ranklens.stats.ideal.percentile import exact_interval
 
 
 def ends(integers: list[int], tail: Fraction) -> list[float]:

@@ -13,12 +13,12 @@ import pytest
 from exact_oracles import two_sided_p_of_integers
 
 from ranklens.arrays import Backend, memory_budget, open_backend
-from ranklens.stats.exact import exact_p_value
-from ranklens.stats.exact_counting import lattice_convolution, meet_in_the_middle, subset_count
-from ranklens.stats.exact_fourier import plain_inversion
-from ranklens.stats.exact_steps import commensurable_multiples, known_multiples
-from ranklens.stats.exact_tail import FlipTail, Mass, signed_sums
-from ranklens.stats.exact_tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.exact.counting import lattice_convolution, meet_in_the_middle, subset_count
+from ranklens.stats.exact.inversion import plain_inversion
+from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.exact.steps import commensurable_multiples, known_multiples
+from ranklens.stats.exact.tail import FlipTail, Mass, signed_sums
+from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
 
 EPS = 2.0**-52
 NUMPY = open_backend("numpy")

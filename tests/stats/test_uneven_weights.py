@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklens import MetricResult, compare, paired_bootstrap
-from ranklens.stats.ideal_ratio import UncertainLawError
+from ranklens.stats.ideal.ratio import UncertainLawError
 
 ONE_HIT = [0.0] * 19 + [1.0]
 FEW_HEAVY = [1000.0] * 6 + [1.0] * 14

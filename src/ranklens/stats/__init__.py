@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ranklens.stats.power import mde as mde
     from ranklens.stats.power import minimum_detectable_effect as minimum_detectable_effect
     from ranklens.stats.power import required_queries as required_queries
-    from ranklens.stats.ppi import MIN_GOLD as MIN_GOLD
-    from ranklens.stats.ppi import ppi_compare as ppi_compare
+    from ranklens.stats.ppi.comparison import MIN_GOLD as MIN_GOLD
+    from ranklens.stats.ppi.comparison import ppi_compare as ppi_compare
     from ranklens.stats.q_values import benjamini_hochberg as benjamini_hochberg
     from ranklens.stats.q_values import benjamini_yekutieli as benjamini_yekutieli
     from ranklens.stats.q_values import holm as holm
@@ -45,8 +45,8 @@ _HOMES = {
     "comparison": "compare",
     "corrections": "adjust",
     "deltas": "compare_deltas",
-    "exact": "ExactP exact_p_value",
-    "exact_interval": "exact_interval",
+    "exact.p_value": "ExactP exact_p_value",
+    "ideal.percentile": "exact_interval",
     "joint_intervals": "simultaneous",
     "lattice": "Lattice lattice_of",
     "many": "compare_many",
@@ -54,7 +54,7 @@ _HOMES = {
     "paired": "paired_deltas",
     "permutation": "SignFlip permutation_test sign_flip_test",
     "power": "MIN_QUERIES mde minimum_detectable_effect required_queries",
-    "ppi": "MIN_GOLD ppi_compare",
+    "ppi.comparison": "MIN_GOLD ppi_compare",
     "q_values": "benjamini_hochberg benjamini_yekutieli holm",
     "sample": "check_deltas",
     "segments": "compare_segments",

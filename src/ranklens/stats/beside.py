@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.stats.design import Hypothesis
-from ranklens.stats.exact import exact_p_value
+from ranklens.stats.exact.p_value import exact_p_value
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.ratio import mean_of, standard_error

@@ -14,7 +14,7 @@ from ranklens.core.per_query import QueryId
 from ranklens.stats.bootstrap_job import Job
 from ranklens.stats.choosing import chosen_method
 from ranklens.stats.design import Design, check_units
-from ranklens.stats.ideal_ratio import UncertainLawError
+from ranklens.stats.ideal.ratio import UncertainLawError
 from ranklens.stats.options import (
     ALTERNATIVES,
     COMPARISON_METHODS,

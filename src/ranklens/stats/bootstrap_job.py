@@ -54,7 +54,7 @@ class Job(NamedTuple):
 
     def computed(self) -> tuple[float, float, float]:
         """Return the mean and both ends, of infinitely many resamples."""
-        from ranklens.stats.ideal import ideal_interval
+        from ranklens.stats.ideal.interval import ideal_interval
 
         (host,) = to_host(self.sample)
         require_finite(host)

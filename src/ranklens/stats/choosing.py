@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.exact import exact_is_cheap
+from ranklens.stats.exact.p_value import exact_is_cheap
 from ranklens.stats.scaling import extreme_exponent
 from ranklens.stats.units import Units
 

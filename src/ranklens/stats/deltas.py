@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Seed, resolve_backend
 from ranklens.core.delta_table import DeltaTable
-from ranklens.stats.batch import Batch
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
 from ranklens.stats.maxt import MAX_T, max_t_values
 from ranklens.stats.options import Options, check_choice
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.q_values import Q_VALUES
-from ranklens.stats.row_methods import row_statistics
-from ranklens.stats.row_statistics import RowStatistics
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.methods import row_statistics
+from ranklens.stats.rows.statistics import RowStatistics
 
 
 def compare_deltas(

@@ -21,7 +21,7 @@ from ranklens.stats.options import Options
 from ranklens.stats.pair import compare_pair
 from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
-from ranklens.stats.row_results import Experiment, Job
+from ranklens.stats.rows.results import Experiment, Job
 from ranklens.stats.segments import segment_rows
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
 

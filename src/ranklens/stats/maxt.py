@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Purpose, current_backend, draw_words, to_host
 from ranklens.kernels.max_t import step_down_counts
-from ranklens.stats.batch import Batch
 from ranklens.stats.options import Options
+from ranklens.stats.rows.batch import Batch
 
 MAX_T = "maxt"
 """The correction's name."""

@@ -233,7 +233,7 @@ def _estimated(extreme: int, n_permutations: int, seed: int) -> SignFlip:
 
 
 def _exact(deltas: Any, alternative: str, seed: int) -> SignFlip:
-    from ranklens.stats.exact import exact_p_value
+    from ranklens.stats.exact.p_value import exact_p_value
 
     found = exact_p_value(deltas, alternative)
     return SignFlip(found.p_value, found.p_error, found.log10_p, found.step, 0, seed)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.stats.ideal_law import grid_error, grid_law
+from ranklens.stats.ideal.law import grid_error, grid_law
 
 Floats = NDArray[np.float64]
 

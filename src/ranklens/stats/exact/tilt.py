@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_fourier import tilted_products, tilted_tail
-from ranklens.stats.exact_spectrum import (
+from ranklens.stats.exact.spectrum import (
     EPS,
     MOST_CELLS,
     Floats,
@@ -19,7 +19,7 @@ from ranklens.stats.exact_spectrum import (
     half_odd_nodes,
     spectrum_of,
 )
-from ranklens.stats.exact_tail import FlipTail, Mass
+from ranklens.stats.exact.tail import FlipTail, Mass
 
 STEP = "tilted characteristic function"
 

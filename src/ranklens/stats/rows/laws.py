@@ -14,8 +14,8 @@ from ranklens.arrays import Backend, cut, rows_within
 from ranklens.arrays.threads import for_each, n_cores
 from ranklens.kernels.exact_quantiles import inverted_quantile, resampled_characteristic
 from ranklens.kernels.exact_resampling import resampled_law
-from ranklens.stats.row_jobs import Job
-from ranklens.stats.row_tails import joined
+from ranklens.stats.rows.jobs import Job
+from ranklens.stats.rows.tails import joined
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

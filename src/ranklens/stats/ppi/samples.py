@@ -13,7 +13,7 @@ from ranklens.core.errors import DataWarning, InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.core.user_line import warn_user
 from ranklens.stats.paired import paired_values
-from ranklens.stats.ppi_estimate import Sample
+from ranklens.stats.ppi.estimate import Sample
 
 
 class Judged(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import Backend, resolve_backend, to_host
-from ranklens.stats.exact_ladder import estimated_seconds, tail_mass
-from ranklens.stats.exact_tail import FlipTail, Mass, SignedSums, signed_sums
+from ranklens.stats.exact.ladder import estimated_seconds, tail_mass
+from ranklens.stats.exact.tail import FlipTail, Mass, SignedSums, signed_sums
 from ranklens.stats.options import ALTERNATIVES, check_choice
 from ranklens.stats.sample import as_sample, eps_of, require_finite
 

@@ -18,9 +18,9 @@ from ranklens.kernels.exact_fourier import (
     tilted_products,
     tilted_tail,
 )
-from ranklens.stats.exact_fourier import STEP as PLAIN
-from ranklens.stats.exact_tilt import STEP as TILTED
-from ranklens.stats.row_jobs import Job
+from ranklens.stats.exact.inversion import STEP as PLAIN
+from ranklens.stats.exact.tilt import STEP as TILTED
+from ranklens.stats.rows.jobs import Job
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import resolve_backend, to_host
-from ranklens.stats.ideal import ideal_interval
+from ranklens.stats.ideal.interval import ideal_interval
 from ranklens.stats.options import ALTERNATIVES, check_choice, tail_of
 from ranklens.stats.power import check_alpha
 from ranklens.stats.sample import as_sample, eps_of, require_finite

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, open_backend
-from ranklens.stats.batch import Batch
-from ranklens.stats.exact_rows import MOSTLY_DISTINCT, ExactRows
-from ranklens.stats.ideal import ideal_interval
-from ranklens.stats.ideal_law import LISTED
+from ranklens.stats.ideal.interval import ideal_interval
+from ranklens.stats.ideal.law import LISTED
 from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options, tail_of
-from ranklens.stats.row_jobs import Job
-from ranklens.stats.row_laws import grid_ends, grid_length, inverted_ends, lattice_ends
-from ranklens.stats.row_statistics import RowStatistics
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.jobs import Job
+from ranklens.stats.rows.kinds import MOSTLY_DISTINCT, ExactRows
+from ranklens.stats.rows.laws import grid_ends, grid_length, inverted_ends, lattice_ends
+from ranklens.stats.rows.statistics import RowStatistics
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

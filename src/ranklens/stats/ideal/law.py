@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_resampling import resampled_law
-from ranklens.stats.exact_steps import known_multiples
+from ranklens.stats.exact.steps import known_multiples
 from ranklens.stats.moments import ROUNDING
 
 Floats = NDArray[np.float64]

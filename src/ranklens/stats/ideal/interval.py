@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.stats.ideal_law import LISTED, lattice_ratio_law, law_of_mean, listed_law
-from ranklens.stats.ideal_ratio import RatioLaw
+from ranklens.stats.ideal.law import LISTED, lattice_ratio_law, law_of_mean, listed_law
+from ranklens.stats.ideal.ratio import RatioLaw
 from ranklens.stats.interval_levels import Tails, bca_tails, bias_of, expanded_tail, jackknife_acceleration
 from ranklens.stats.resampled import common_ratio
 

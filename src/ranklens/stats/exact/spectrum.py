@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.stats.exact_tail import FlipTail
+from ranklens.stats.exact.tail import FlipTail
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.stats.moments import mean
 from ranklens.stats.paired import warn_if_few
 from ranklens.stats.power import check_alpha, is_finite_number
-from ranklens.stats.ppi_estimate import Estimate, correlation, estimate
-from ranklens.stats.ppi_samples import OneSided, check_covered, check_enough, judged, samples_of
+from ranklens.stats.ppi.estimate import Estimate, correlation, estimate
+from ranklens.stats.ppi.samples import OneSided, check_covered, check_enough, judged, samples_of
 from ranklens.stats.reference import Reference
 from ranklens.stats.scaling import extreme_exponent, scaled_back
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from ranklens.arrays import Backend
-from ranklens.stats.exact_counting import lattice_convolution, meet_in_the_middle, subset_count
-from ranklens.stats.exact_fourier import plain_inversion
-from ranklens.stats.exact_tail import FlipTail, Mass
-from ranklens.stats.exact_tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.exact.counting import lattice_convolution, meet_in_the_middle, subset_count
+from ranklens.stats.exact.inversion import plain_inversion
+from ranklens.stats.exact.tail import FlipTail, Mass
+from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
 
 MEETING = 44
 """The most differences whose halves' 2^22 sums are worth listing."""

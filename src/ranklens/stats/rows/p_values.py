@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, open_backend
-from ranklens.stats.exact_ladder import MEETING
-from ranklens.stats.exact_rows import ExactRows
-from ranklens.stats.row_jobs import Job, together
-from ranklens.stats.row_statistics import RowStatistics
-from ranklens.stats.row_subsets import few_subsets
-from ranklens.stats.row_tails import (
+from ranklens.stats.exact.ladder import MEETING
+from ranklens.stats.rows.jobs import Job, together
+from ranklens.stats.rows.kinds import ExactRows
+from ranklens.stats.rows.statistics import RowStatistics
+from ranklens.stats.rows.subsets import few_subsets
+from ranklens.stats.rows.tails import (
     RowTails,
     counted_tails,
     log_tail_estimates,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklens.kernels.ties import BAND
 from ranklens.stats.moments import ROUNDING
-from ranklens.stats.row_lattices import lattice_scales
+from ranklens.stats.rows.lattices import lattice_scales
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

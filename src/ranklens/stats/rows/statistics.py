@@ -15,11 +15,11 @@ from ranklens.arrays import backend_of, compiled, cut, rows_within, to_host
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.kernels.resampled_ends import resampled_ends
 from ranklens.kernels.row_moments import COLUMNS, row_moments
-from ranklens.stats.batch import Batch
 from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options, tail_of
-from ranklens.stats.row_lattices import comparable_rows
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.lattices import comparable_rows
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, budget_bytes, to_host
 from ranklens.kernels.exact_lattice import subset_counts
 from ranklens.kernels.exact_subsets import count_pairs, count_weighted, subset_sums
-from ranklens.stats.exact_tail import FlipTail, Mass
+from ranklens.stats.exact.tail import FlipTail, Mass
 
 _EXACT_INTEGERS = 2.0**53
 _BYTES_PER_SUM = 48

@@ -8,17 +8,17 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.batch import Batch
-from ranklens.stats.exact import CLOSED_FORM, exact_is_cheap, exact_p_value
-from ranklens.stats.exact_ladder import MEETING
-from ranklens.stats.exact_rows import ExactRows
+from ranklens.stats.exact.ladder import MEETING
+from ranklens.stats.exact.p_value import CLOSED_FORM, exact_is_cheap, exact_p_value
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
-from ranklens.stats.row_descriptions import exact_sums, moments_of
-from ranklens.stats.row_intervals import IntervalRows, measured
-from ranklens.stats.row_jobs import together
-from ranklens.stats.row_p_values import TailRows, count_on_lattice, list_subsets, put_log_p
-from ranklens.stats.row_statistics import RowStatistics
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.descriptions import exact_sums, moments_of
+from ranklens.stats.rows.intervals import IntervalRows, measured
+from ranklens.stats.rows.jobs import together
+from ranklens.stats.rows.kinds import ExactRows
+from ranklens.stats.rows.p_values import TailRows, count_on_lattice, list_subsets, put_log_p
+from ranklens.stats.rows.statistics import RowStatistics
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]

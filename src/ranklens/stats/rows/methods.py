@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
-from ranklens.stats.batch import Batch
 from ranklens.stats.bootstrap import paired_bootstrap
 from ranklens.stats.options import Options
-from ranklens.stats.row_exact import cheap_rows, exact_statistics
-from ranklens.stats.row_statistics import RowStatistics, enough, sampled_statistics
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.exact import cheap_rows, exact_statistics
+from ranklens.stats.rows.statistics import RowStatistics, enough, sampled_statistics
 
 _FLOAT_BYTES = 8
 # Arrays of the shape of the differences that the exact methods hold at once.

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ranklens.arrays import current_backend, cut, rows_within
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.per_query import MetricResult
-from ranklens.stats.batch import Batch
 from ranklens.stats.moments import mean
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair
 from ranklens.stats.panel import Panel
-from ranklens.stats.row_descriptions import Moments, PairedRows, means_of
-from ranklens.stats.row_methods import row_statistics
-from ranklens.stats.row_statistics import RowStatistics, enough
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.descriptions import Moments, PairedRows, means_of
+from ranklens.stats.rows.methods import row_statistics
+from ranklens.stats.rows.statistics import RowStatistics, enough
 
 Floats = NDArray[np.float64]
 

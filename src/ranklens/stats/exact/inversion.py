@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_fourier import cosine_products, cosine_products_by_recurrence, square_wave_tail
-from ranklens.stats.exact_spectrum import (
+from ranklens.stats.exact.spectrum import (
     EPS,
     FEW_VALUES,
     MOST_CELLS,
@@ -20,7 +20,7 @@ from ranklens.stats.exact_spectrum import (
     half_odd_nodes,
     spectrum_of,
 )
-from ranklens.stats.exact_tail import FlipTail, Mass
+from ranklens.stats.exact.tail import FlipTail, Mass
 
 STEP = "characteristic function"
 

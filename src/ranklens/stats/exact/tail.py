@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.kernels.ties import BAND
-from ranklens.stats.exact_steps import commensurable_multiples, known_multiples
+from ranklens.stats.exact.steps import commensurable_multiples, known_multiples
 
 _FIXED_POINT_BITS = 61
 _MANY = 24

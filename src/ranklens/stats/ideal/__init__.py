@@ -1,0 +1,1 @@
+"""The ideal bootstrap: the law of a mean or ratio over infinitely many resamples, computed and not drawn."""

@@ -1,0 +1,1 @@
+"""Prediction-powered comparison: many cheap judgements, corrected by a few right ones."""

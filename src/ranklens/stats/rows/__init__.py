@@ -1,0 +1,1 @@
+"""Many comparisons at once: a batch of rows of differences, and the statistics of all its rows together."""
