@@ -185,13 +185,16 @@ def chain(n: int) -> Tree:
     )
 
 
-@pytest.mark.parametrize("n", [1, 31, 32, 200])
+@pytest.mark.parametrize("n", [1, 15, 16, 255, 256, 300])
 @pytest.mark.parametrize("name", ["numpy", "array_api_strict"])
 def test_paths_of_any_length(n: int, name: str) -> None:
     ensemble = TreeEnsemble.of([chain(n)], n)
-    a, b = np.zeros((1, n)), np.ones((1, n))
+    a, b = np.zeros((3, n)), np.ones((3, n))
+    a[1], b[1] = 1.0, 0.0
+    # Both points fail the last condition.
+    b[2, -1] = 0.0
     found = to_host(tree_contributions(ensemble, a, b, open_backend(name)))[0]
-    np.testing.assert_allclose(found, np.full((1, n), 1 / n), rtol=1e-13)
+    np.testing.assert_allclose(found, [[1 / n] * n, [-1 / n] * n, [0.0] * n], rtol=1e-13)
 
 
 def test_many_categories_and_many_thresholds() -> None:

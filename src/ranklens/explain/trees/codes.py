@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.explain.trees.numbering import Numbering
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
 from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
 
 WORD_BITS = 64
-NAN_CODE = 0
-ZERO_CODE = 1
-_COUNTED = 40
-"""Most thresholds of a feature that are counted rather than searched."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +80,14 @@ class Coding:
         # The last number of a type stands for no code at all.
         return np.uint8 if most < 2**8 else np.uint16 if most < 2**16 else np.uint32
 
+    @functools.cached_property
+    def numbering(self) -> Numbering:
+        """The tables from which the host makes codes."""
+        return Numbering.of(self.features, self.dtype)
+
     def on_host(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return the codes of `points` (m, columns), shape (features, m)."""
-        codes = np.empty((len(self.features), points.shape[0]), dtype=self.dtype)
-        columns = [feature.column for feature in self.features]
-        values = self._values(np.ascontiguousarray(points[:, columns].T))
-        nan = bool(np.isnan(values).any())
-        for row, column, feature in zip(codes, values, self.features, strict=True):
-            if feature.categories.size:
-                row[...] = category_codes(column, feature.categories)
-            else:
-                _number(column, feature, row, nan)
-        return codes
+        return self.numbering.codes(points, self.single)
 
     def on_device(self, points: Any, backend: Any) -> Any:
         """Do the same on a device, as int32."""
@@ -108,32 +101,11 @@ class Coding:
             rows.append(xp.astype(_codes(column, feature, *tables), xp.int32))
         return xp.stack(rows)
 
-    def _values(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        if not self.single:
-            return np.asarray(values, dtype=np.float64)
-        # Beyond float32 lies infinity, on whose side of every threshold the number was already.
-        with np.errstate(over="ignore"):
-            return values.astype(np.float32).astype(np.float64)
-
 
 def _codes(column: Any, feature: FeatureCodes, thresholds: Any, categories: Any) -> Any:
     if feature.categories.size:
         return category_codes(column, categories)
     return number_codes(column, thresholds, feature.zero)
-
-
-def _number(values: NDArray[np.float64], feature: FeatureCodes, codes: NDArray[Any], nan: bool) -> None:
-    """Write `number_codes` of `values` to `codes`; to count few thresholds is faster than to search."""
-    thresholds = feature.thresholds
-    if thresholds.size > _COUNTED:
-        codes[...] = number_codes(values, thresholds, feature.zero)
-        return
-    above = values > thresholds[:, None]
-    np.add(np.add.reduce(above.view(np.uint8), axis=0, dtype=np.uint8), feature.n_special, out=codes)
-    if feature.zero:
-        codes[np.abs(values) <= ZERO_WIDTH] = ZERO_CODE
-    if nan:
-        codes[np.isnan(values)] = NAN_CODE
 
 
 def coding_of(nodes: Nodes, *, single: bool) -> Coding:

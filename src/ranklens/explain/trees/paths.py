@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.explain.trees.codes import NAN_CODE, WORD_BITS, Coding
+from ranklens.explain.trees.codes import WORD_BITS, Coding
+from ranklens.explain.trees.numbering import NAN_CODE
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
 from ranklens.kernels.tree_paths import COUNT_BITS
