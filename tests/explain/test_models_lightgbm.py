@@ -201,3 +201,22 @@ def stored(data_dir: Path, folder: str) -> tuple[EnsembleModel, Floats]:
         places = [header.index(name) for name in model.names]
         rows = [[float(line.split(",")[place]) for place in places] for line in lines]
     return model, np.asarray(rows)
+
+
+@pytest.mark.parametrize("zero_as_missing", [False, True])
+def test_numbers_that_lightgbm_reads_as_zero_go_where_zero_goes(zero_as_missing: bool) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 8))
+    rows[rng.random(rows.shape) < 0.3] = 0.0
+    grades = np.digitize(rows[:, 0] + rows[:, 1] * rows[:, 2] + (rows[:, 3] == 0), [-1, 0, 1, 2])
+    options = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "zero_as_missing": zero_as_missing}
+    model = LightGBMModel(lightgbm.train(options, lightgbm.Dataset(rows, grades, group=[20] * 50), 20))
+    trees = model.trees()
+    assert trees is not None
+    if not zero_as_missing:
+        # Such a model has splits between the negative numbers and the zeros.
+        assert (np.abs(trees.nodes.threshold[trees.nodes.threshold != 0]) < 1e-34).any()
+    edge = float(np.float32(1e-35))
+    near = [edge, 1e-36, 0.0, np.nextafter(edge, 1.0), np.nan]
+    tiny = rng.choice(np.asarray(near + [-value for value in near]), size=rows.shape)
+    np.testing.assert_array_equal(trees.scores(tiny), model.score(tiny))

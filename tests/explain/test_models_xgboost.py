@@ -171,3 +171,20 @@ def test_other_texts_are_refused(text: str) -> None:
         parse_xgboost(text)
     with pytest.raises(DataError, match="no dump"):
         parse_xgboost_dump(text)
+
+
+@pytest.mark.parametrize("missing", [0.0, -1.0, 1.3])
+def test_the_number_that_an_estimator_takes_for_missing_is_read_so(missing: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 4)).round(1) + 1.0
+    rows[rng.random(rows.shape) < 0.4] = missing
+    grades = np.digitize(rows[:, 0] - rows[:, 1] + 2 * (rows[:, 2] == missing), [-1, 0, 1, 2])
+    ranker = xgboost.XGBRanker(n_estimators=20, n_jobs=1, missing=missing)
+    ranker.fit(rows, grades, qid=np.repeat(np.arange(40), 15))
+    model = XGBoostModel(ranker, list("abcd"))
+    rows[::7, 1] = np.nan
+    np.testing.assert_array_equal(model.score(rows), ranker.predict(rows))
+    found = check_trees(model, rows[:200], rows[200:400], atol=SINGLE)
+    read = np.where(rows == np.float64(missing), np.nan, rows)
+    other = XGBoostModel(ranker.get_booster(), list("abcd"))
+    np.testing.assert_array_equal(found, check_trees(other, read[:200], read[200:400], atol=SINGLE))

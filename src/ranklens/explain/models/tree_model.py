@@ -114,7 +114,7 @@ class EnsembleModel(TreeModel):
 def probe_rows(
     ensemble: TreeEnsemble, n_columns: int, *, nan: bool = True, n: int = _PROBES
 ) -> NDArray[np.float64]:
-    """Return rows at, just above and between the thresholds of trees, with zeros, categories and NaN."""
+    """Return rows at, just above and between the thresholds of trees, zeros, categories, missing values."""
     rng = np.random.default_rng(0)
     rows = np.zeros((n, n_columns))
     for feature in ensemble.coding.features:
@@ -122,7 +122,9 @@ def probe_rows(
         with np.errstate(over="ignore"):
             above = np.nextafter(marks, marks.dtype.type(np.inf))
         between = marks[1:] / 2 + marks[:-1] / 2
-        some = np.concatenate([marks, above, between, feature.categories, feature.categories + 1, [0.0]])
+        some = np.concatenate(
+            [marks, above, between, feature.categories, feature.categories + 1, [0.0, ensemble.missing]]
+        )
         some = np.append(some[np.isfinite(some)], [np.nan] * nan)
         rows[:, feature.column] = rng.choice(some, n)
     return rows

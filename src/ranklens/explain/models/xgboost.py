@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +18,8 @@ class XGBoostModel(TreeModel):
     """An `xgboost.Booster`, or a fitted estimator such as `xgboost.XGBRanker`.
 
     Scores are margins: base score plus the sum of the trees, before any link function. After early stopping
-    an estimator's are those of the best iteration. XGBoost rounds features and scores to float32.
+    an estimator's are those of the best iteration. XGBoost rounds features and scores to float32. An
+    estimator's `missing` is honoured: that number is read as a missing value, and so is NaN.
 
     Parameters
     ----------
@@ -45,16 +48,21 @@ class XGBoostModel(TreeModel):
         if len(self.names) != n:
             raise ModelError(f"the XGBoost model has {n} features, and names holds {len(self.names)}")
         self.booster = booster
+        self.missing = _missing(model)
 
     def predict(self, points: Any) -> Any:
         booster = self.booster
         data = importlib.import_module("xgboost").DMatrix(
-            points, feature_names=booster.feature_names, feature_types=booster.feature_types
+            points,
+            missing=self.missing,
+            feature_names=booster.feature_names,
+            feature_types=booster.feature_types,
         )
         return booster.predict(data, output_margin=True)
 
     def read_trees(self) -> TreeEnsemble:
-        return parse_xgboost(self.booster.save_raw("json")).ensemble
+        ensemble = parse_xgboost(self.booster.save_raw("json")).ensemble
+        return dataclasses.replace(ensemble, missing=self.missing)
 
 
 def _best(model: Any) -> Any:
@@ -64,6 +72,12 @@ def _best(model: Any) -> Any:
     booster = model.get_booster()
     best = getattr(model, "best_iteration", None) if getattr(model, "early_stopping_rounds", None) else None
     return booster if best is None else booster[: best + 1]
+
+
+def _missing(model: Any) -> float:
+    """Return the number that an estimator takes for a missing value; NaN for a booster, which has none."""
+    missing = getattr(model, "missing", None)
+    return math.nan if missing is None else float(missing)
 
 
 def adapt_model(model: Any, names: Iterable[str] | None, params: Any) -> XGBoostModel:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.explain.trees.numbering import Numbering
+from ranklens.explain.trees.reading import Reading
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
 from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
@@ -48,8 +49,8 @@ class Coding:
     """The columns that the trees look at, and the codes of their values."""
 
     features: tuple[FeatureCodes, ...]
-    single: bool
-    """Whether the model rounds its input to float32 first."""
+    reading: Reading
+    """What the model makes of a value before it compares it."""
 
     @property
     def n_words(self) -> int:
@@ -87,16 +88,14 @@ class Coding:
 
     def on_host(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return the codes of `points` (m, columns), shape (features, m)."""
-        return self.numbering.codes(points, self.single)
+        return self.numbering.codes(points, self.reading)
 
     def on_device(self, points: Any, backend: Any) -> Any:
         """Do the same on a device, as int32."""
         xp = backend.xp
         rows = []
         for feature in self.features:
-            column = xp.asarray(points[:, feature.column], dtype=xp.float64, copy=True)
-            if self.single:
-                column = xp.astype(xp.astype(column, xp.float32), xp.float64)
+            column = self.reading.on_device(points[:, feature.column], xp)
             tables = (backend.asarray(feature.thresholds), backend.asarray(feature.categories))
             rows.append(xp.astype(_codes(column, feature, *tables), xp.int32))
         return xp.stack(rows)
@@ -108,7 +107,7 @@ def _codes(column: Any, feature: FeatureCodes, thresholds: Any, categories: Any)
     return number_codes(column, thresholds, feature.zero)
 
 
-def coding_of(nodes: Nodes, *, single: bool) -> Coding:
+def coding_of(nodes: Nodes, reading: Reading) -> Coding:
     """Number the values that `nodes` tell apart."""
     used = np.unique(nodes.feature[nodes.feature != NO_FEATURE])
     listed: dict[int, set[int]] = {}
@@ -123,7 +122,7 @@ def coding_of(nodes: Nodes, *, single: bool) -> Coding:
         thresholds = np.unique(nodes.threshold[at]) if column not in listed else np.empty(0)
         zero = _zeros_are_missing(nodes.zero_left[at], nodes.threshold[at])
         features.append(FeatureCodes(column, thresholds, zero, categories))
-    return Coding(tuple(features), single)
+    return Coding(tuple(features), reading)
 
 
 def _zeros_are_missing(zero_left: NDArray[np.int64], threshold: NDArray[np.float64]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from ranklens.explain.trees.codes import WORD_BITS, Coding, coding_of
 from ranklens.explain.trees.layout import Block, blocks_of
 from ranklens.explain.trees.on_host import HostBlock, host_block
 from ranklens.explain.trees.paths import Branching, Paths, branching_of, merged_paths
+from ranklens.explain.trees.reading import Reading
 from ranklens.explain.trees.tree import NO_FEATURE, Nodes, Tree, joined
 
 _ROWS_AT_ONCE = 1024
@@ -37,6 +39,8 @@ class TreeEnsemble:
         The constant.
     single : bool
         Whether the model rounds its input to float32 before it compares.
+    missing : float
+        A number that the model takes for a missing value, as it does NaN; NaN where there is none.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class TreeEnsemble:
     n_features: int
     offset: float = 0.0
     single: bool = False
+    missing: float = math.nan
 
     @classmethod
     def of(
@@ -80,7 +85,7 @@ class TreeEnsemble:
     @functools.cached_property
     def coding(self) -> Coding:
         """The codes of the feature values that the trees tell apart."""
-        return coding_of(self.nodes, single=self.single)
+        return coding_of(self.nodes, Reading(self.single, self.missing))
 
     @functools.cached_property
     def branching(self) -> Branching:

@@ -12,6 +12,7 @@ from ranklens.core import DataError
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
+from ranklens.kernels.tree_codes import ZERO_WIDTH
 
 # Bits of decision_type.
 _CATEGORICAL = 1
@@ -88,7 +89,20 @@ def _tree(block: dict[str, str]) -> Tree:
         kind = _ints(block["decision_type"])
         nan_left[:n_inner], zero_left[:n_inner] = _missing(kind, threshold[:n_inner])
         categories = _categories(block, kind, threshold)
+        numeric = np.flatnonzero((kind & _CATEGORICAL) == 0)
+        threshold[numeric] = _read_zeros_as_zero(threshold[numeric])
     return Tree(feature, threshold, left, right, value, nan_left, zero_left, categories)
+
+
+def _read_zeros_as_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move thresholds out of the range of numbers that LightGBM reads as 0: below it, or to its upper end.
+
+    A split at float32(-1e-35), which LightGBM puts between the negative numbers and the zeros, so sends
+    that number itself to the right, with 0.
+    """
+    inside = (threshold >= -ZERO_WIDTH) & (threshold <= ZERO_WIDTH)
+    moved = np.where(threshold < 0.0, np.nextafter(-ZERO_WIDTH, -np.inf), ZERO_WIDTH)
+    return np.where(inside, moved, threshold)
 
 
 def _missing(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.explain.trees.reading import Reading
 from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
 
 if TYPE_CHECKING:
@@ -76,16 +77,16 @@ class Numbering:
             dtype=dtype,
         )
 
-    def codes(self, points: NDArray[Any], single: bool) -> Codes:
+    def codes(self, points: NDArray[Any], reading: Reading) -> Codes:
         """Return the codes of `points` (m, columns), shape (features, m); see `Coding.on_host`."""
         m = points.shape[0]
         found = np.empty((self.counted.size + len(self.others), m), dtype=self.dtype)
         for start in range(0, m if self.counted.size else 0, _ROWS_AT_ONCE):
             some = points[start : start + _ROWS_AT_ONCE]
-            values = as_compared(np.ascontiguousarray(some[:, self.columns].T), single)
+            values = reading.on_host(np.ascontiguousarray(some[:, self.columns].T))
             found[self.counted, start : start + _ROWS_AT_ONCE] = self._counts(values)
         for place, feature in self.others:
-            values = as_compared(points[:, feature.column], single)
+            values = reading.on_host(points[:, feature.column])
             if feature.categories.size:
                 found[place] = category_codes(values, feature.categories)
             else:
@@ -105,12 +106,3 @@ class Numbering:
         if nan.any():
             counts[nan] = NAN_CODE
         return counts
-
-
-def as_compared(values: NDArray[Any], single: bool) -> NDArray[np.float64]:
-    """Return float64 values, rounded to float32 first where the model does so."""
-    if not single:
-        return np.asarray(values, dtype=np.float64)
-    # Beyond float32 lies infinity, on whose side of every threshold the number was already.
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32).astype(np.float64)
