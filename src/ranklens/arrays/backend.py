@@ -31,6 +31,8 @@ _INSTALL = {
     "torch": "pip install 'ranklens[torch]'",
     "array_api_strict": "pip install array-api-strict",
 }
+# Reductions of NumPy's arrays give scalars, which kernels take for arrays without dimensions.
+_NUMPY = (np.ndarray, np.generic)
 # numpy's arrays are found without a table; these are looked for only in modules that are loaded already.
 _ARRAY_TYPES = {"cupy": "ndarray", "jax": "Array", "torch": "Tensor"}
 
@@ -134,7 +136,7 @@ def backend_of(*arrays: Any) -> Backend:
 def namespace(*arrays: Any) -> Any:
     """Return the array-API namespace of `arrays`."""
     first = arrays[0]
-    if isinstance(first, np.ndarray):
+    if isinstance(first, _NUMPY):
         return np
     return _namespace_of(first)[1]
 
@@ -144,7 +146,7 @@ def device_of(array: Any) -> Any:
 
     Of an array that several JAX devices share it is the sharding that copies to all of them.
     """
-    return None if isinstance(array, np.ndarray) else whole(getattr(array, "device", None))
+    return None if isinstance(array, _NUMPY) else whole(getattr(array, "device", None))
 
 
 def load_namespace(name: str) -> Any:

@@ -1,7 +1,7 @@
-"""NumPy's own way through two kernels: chunks that stay in cache, buffers that are used again.
+"""NumPy's own way through the resamples of one comparison: chunks that stay in cache, buffers used again.
 
-What they add up is what the array-API bodies in `ranklens.kernels` add up; they are several times faster than
-those because the standard has neither ``out=`` nor unchecked gathers.
+What it adds up is what the array-API bodies in `ranklens.kernels.resamples` add up; it is several times
+faster than those because the standard has neither ``out=`` nor unchecked gathers.
 """
 
 from __future__ import annotations
@@ -14,35 +14,11 @@ from numpy.typing import NDArray
 from ranklens.arrays.budget import cut
 from ranklens.arrays.streams import Purpose, fill_words
 
-BYTE_VALUES = 256
-_BYTES = 8
-_BYTE_SHIFTS = tuple(np.array(8 * byte, dtype=np.uint64) for byte in range(_BYTES))
-_BYTE_MASK = np.array(BYTE_VALUES - 1, dtype=np.uint64)
 _HALF_MASK = np.array(2**32 - 1, dtype=np.uint64)
 _HALF = np.array(32, dtype=np.uint64)
 _COLUMNS_AT_ONCE = 8
 
 Floats = NDArray[Any]
-
-
-def add_table_sums(tables: Floats, seed: int, start: int, first_column: int, sums: Floats) -> None:
-    """Add to `sums` (resamples start ...) what the flips of the tables' queries give.
-
-    `tables` has shape (pieces, 256): the signed sums of 8 queries each, from those of `first_column` on.
-    """
-    n_pieces, n = tables.shape[0], sums.shape[0]
-    word = np.empty(n, dtype=np.uint64)
-    index = np.empty(n, dtype=np.uint64)
-    places = index.view(np.int64)
-    part = np.empty(n, dtype=sums.dtype)
-    for piece in range(n_pieces):
-        column, byte = divmod(piece, _BYTES)
-        if byte == 0:
-            fill_words(word, seed, start, first_column + column, Purpose.FLIPS)
-        np.right_shift(word, _BYTE_SHIFTS[byte], out=index)
-        np.bitwise_and(index, _BYTE_MASK, out=index)
-        tables[piece].take(places, out=part, mode="wrap")
-        np.add(sums, part, out=sums)
 
 
 def add_resampled(values: Floats, seed: int, start: int, columns: range, sums: Floats) -> None:

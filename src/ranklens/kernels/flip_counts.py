@@ -9,12 +9,11 @@ from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, n_devices, rows_within
 from ranklens.arrays.host_batch import count_outside, flip_words
-from ranklens.arrays.host_loops import add_table_sums
+from ranklens.arrays.host_flips import flipped_sums_of_one
 from ranklens.kernels.flips import (
     BYTE_VALUES,
     BYTES,
     WORD_BITS,
-    byte_tables,
     count_extreme,
     flipped_sums,
     sign_matrix,
@@ -29,7 +28,6 @@ _TABLE_COPIES = 3
 _LOOKUP_COPIES = 5
 _SIGN_COPIES = 4
 _SUM_COPIES = 4
-_HOST_BLOCK = 12_288
 _BATCH_BLOCK = 1024
 
 
@@ -60,29 +58,12 @@ def flip_counts(sample: Comparable, *, seed: int, resamples: range, alternative:
     if sample.values.ndim == 2:
         parts = _batch_sums(sample.values, seed, resamples)
     elif backend.name == "numpy":
-        parts = _host_sums(sample.values, seed, resamples)
+        parts = flipped_sums_of_one(sample.values, seed, resamples)
     else:
         parts = _device_sums(sample.values, seed, resamples)
     counted = compiled(count_extreme, backend, static=("alternative",))
     counts = [counted(sums, observed, sample.band, alternative=alternative) for sums in parts]
     return functools.reduce(operator.add, counts)
-
-
-def _host_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
-    for part in cut(resamples, rows_within(_FLOAT_BYTES * _SUM_COPIES, len(resamples), share=0.25)):
-        yield from _host_sums_by_block(values, seed, part)
-
-
-def _host_sums_by_block(values: Any, seed: int, resamples: range) -> list[Any]:
-    """Keep the tables of some columns while all blocks of resamples look their sums up in them."""
-    backend = backend_of(values)
-    blocks = [*cut(resamples, _HOST_BLOCK)]
-    sums = [backend.xp.zeros(len(block), dtype=values.dtype, device=backend.device) for block in blocks]
-    for columns in _column_chunks(values.shape[0]):
-        tables = byte_tables(_of_columns(values, columns))
-        for block, total in zip(blocks, sums, strict=True):
-            add_table_sums(tables, seed, block.start, columns.start, total)
-    return sums
 
 
 def _device_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:

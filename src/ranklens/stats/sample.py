@@ -76,6 +76,8 @@ def eps_of(deltas: Any, backend: Backend) -> float:
     if not is_array(deltas):
         return EPS if backend.name == "numpy" else float(backend.xp.finfo(backend.float_dtype).eps)
     if isinstance(deltas, np.ndarray):
+        if deltas.dtype == np.float64:
+            return EPS
         return max(EPS, float(np.finfo(deltas.dtype).eps)) if deltas.dtype.kind == "f" else EPS
     dtype = deltas.dtype if backend.xp.isdtype(deltas.dtype, "real floating") else backend.float_dtype
     return float(backend.xp.finfo(dtype).eps)
