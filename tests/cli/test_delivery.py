@@ -126,6 +126,13 @@ def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
         pass
 
 
+def test_an_empty_folder_that_somebody_stands_in_is_filled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with new_folder(Path()) as folder:
+        (folder / "whole").write_text("x")
+    assert os.listdir() == ["whole"]
+
+
 def test_a_measure_option_takes_words_up_to_an_option_or_a_file():
     known = {"qrels", "a=b"}.__contains__
     assert spread(["-m", "AP", "RR", "qrels", "P@1"], known) == ["-m", "AP", "-m", "RR", "qrels", "P@1"]

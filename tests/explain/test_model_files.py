@@ -76,3 +76,10 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "catboost", None)
     with pytest.raises(MissingDependencyError, match=r"CatBoost needs catboost, .*'ranklens\[explain\]'"):
         load_model(write(tmp_path, "m.cbm", b"CBM1"))
+
+
+def test_the_dump_of_lightgbm_is_called_by_its_name(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text('{"name": "tree", "tree_info": []}')
+    with pytest.raises(DataError, match=r"dump_model.*save_model\('model.txt'\)"):
+        load_model(path)

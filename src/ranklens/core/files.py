@@ -69,6 +69,8 @@ def is_replaced(path: str | os.PathLike[str]) -> bool:
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a temporary folder that becomes `path` when the block ends well, and vanishes when it does not.
 
+    An empty folder that exists may be where somebody stands or a disk is mounted: it stays, and is filled.
+
     Raises
     ------
     FileExistsError
@@ -77,16 +79,27 @@ def new_folder(path: Path) -> Iterator[Path]:
     check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.resolve().parent))
+        # Beside the new folder, or inside the one that is there.
+        place = path if path.exists() else path.resolve().parent
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=place))
     except OSError as error:
         raise _unwritable(error, path) from error
     try:
         yield folder
-        folder.chmod(0o777 & ~_umask())
-        os.replace(folder, path)
+        _become(folder, path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _become(folder: Path, path: Path) -> None:
+    if not path.exists():
+        folder.chmod(0o777 & ~_umask())
+        os.replace(folder, path)
+        return
+    for made in sorted(folder.iterdir()):
+        os.replace(made, path / made.name)
+    folder.rmdir()
 
 
 def check_new(path: Path) -> None:

@@ -52,7 +52,7 @@ def players_of(names: Sequence[str], groups: Iterable[Iterable[str]] | None = No
     UnknownNameError
         When a group holds a name that is no feature.
     ValueError
-        When a feature occurs twice, or a group is empty or a string.
+        When a feature occurs twice, a group is empty or a string, or two players would have one label.
 
     Examples
     --------
@@ -76,7 +76,17 @@ def players_of(names: Sequence[str], groups: Iterable[Iterable[str]] | None = No
             player_of[members] = len(labels)
             labels.append(JOINT.join(members))
         of_feature[feature] = player_of[members]
+    _check_distinct(labels)
     return Players(tuple(labels), of_feature)
+
+
+def _check_distinct(labels: Sequence[str]) -> None:
+    if len(set(labels)) < len(labels):
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise ValueError(
+            f"two players would be called {twice!r}: a feature, and a group whose names joined by "
+            f"{JOINT!r} read the same; rename the feature"
+        )
 
 
 def _members(group: Iterable[str], position: dict[str, int]) -> tuple[str, ...]:

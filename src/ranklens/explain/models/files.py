@@ -80,6 +80,12 @@ def _reader_of(text: str, file: str) -> Reader:
     if head.startswith("["):
         return _xgboost_dump
     if head.startswith("{"):
+        if '"tree_info"' in text:
+            raise DataError(
+                "this is what LightGBM's dump_model() gives; save the model with "
+                "booster.save_model('model.txt') and read that",
+                file=file,
+            )
         return _catboost if '"features_info"' in text else _xgboost
     raise DataError(
         "this is no model of LightGBM (text), XGBoost (JSON), CatBoost (JSON), RankLib or ONNX", file=file
