@@ -116,7 +116,44 @@ def test_a_table_of_runs_and_segments_takes_it():
     assert [row.correction for row in by_locale] == ["maxt", "maxt"]
 
 
-def test_weights_are_refused():
-    runs = {name: results(0.0, i) for i, name in enumerate("ab")}
-    with pytest.raises(ValueError, match='takes neither weights, clusters nor a margin; use "holm"'):
-        compare_many(runs, correction="maxt", margin=0.1)
+def test_units_are_flipped_together_in_a_family():
+    rng = np.random.default_rng(8)
+    rows, weights, clusters = rng.normal(0.4, 1.0, (5, 14)), rng.uniform(0.5, 3.0, 14), np.arange(14) // 2
+    found = adjusted(rows, weights=weights, clusters=clusters)
+    totals = (rows * weights).reshape(5, 7, 2).sum(axis=2)
+    alone = [rl.permutation_test(row, method="exact", weights=weights, clusters=clusters) for row in rows]
+    np.testing.assert_allclose(found, np.maximum(enumerated(totals), alone), rtol=1e-12)
+
+
+def test_a_margin_shifts_what_a_family_flips():
+    rows = np.random.default_rng(9).normal(0.1, 0.5, (4, 9))
+    found = adjusted(rows, margin=0.3, alternative="greater")
+    np.testing.assert_allclose(found, enumerated(rows + 0.3, np.positive), rtol=1e-12)
+
+
+def test_equivalence_in_a_family_asks_both_questions_of_every_row():
+    rows = np.random.default_rng(10).normal(0.0, 0.4, (3, 10))
+    found = adjusted(rows, margin=0.5)
+    both = enumerated(np.concatenate([rows + 0.5, 0.5 - rows]), np.positive).reshape(2, 3)
+    np.testing.assert_allclose(found, both.max(axis=0), rtol=1e-12)
+
+
+def test_tables_take_it_with_weights_and_clusters():
+    runs = {name: results(0.03 * i, i) for i, name in enumerate("abc")}
+    queries = list(runs["a"].per_query)
+    design = {
+        "weights": {query: 1.0 + i % 3 for i, query in enumerate(queries)},
+        "clusters": {query: i // 2 for i, query in enumerate(queries)},
+    }
+    options = {"correction": "maxt", "min_queries": 5, "method": "monte-carlo"}
+    locale = {query: ("de", "fr")[i % 2] for i, query in enumerate(queries)}
+    table = compare_many(runs, baseline="a", segments={"locale": locale}, **design, **options)
+    deltas = np.stack([runs[name].values - runs["a"].values for name in "bc"])
+    arrays = {name: list(values.values()) for name, values in design.items()}
+    expected = rl.compare_deltas(deltas, **arrays, **options).q_value
+    assert [row.q_value for row in table[:2]] == expected.tolist()
+    by_locale = compare_segments(
+        runs["a"], runs["c"], {"locale": locale}, run_a="a", run_b="c", **design, **options
+    )
+    assert all(row.p_value <= row.q_value < 1.0 for row in by_locale)
+    assert [row.p_value for row in by_locale] == [row.p_value for row in table[4:]]

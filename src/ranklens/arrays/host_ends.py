@@ -62,7 +62,7 @@ def ends_as_alone(
     """
     slack = np.abs(values).sum(axis=1) * (values.shape[1] * np.finfo(np.float64).eps)
     near = _near_ends(sums, ends, slack)
-    alone = _sums_alone(values, near.pairs, seed, parts)
+    alone = sums_alone(values, near.pairs, seed, parts)
     ordered = alone[np.lexsort((alone, near.pairs[0]))]
     begins = np.searchsorted(near.pairs[0], np.arange(values.shape[0]))
     at = [begins + rank - near.below[:, 0] for rank in ranks[:2]]
@@ -103,7 +103,7 @@ def _near_ends(sums: Floats, ends: Floats, slack: Floats) -> _Near:
     return _Near(np.concatenate(list(found.values()), axis=1), below, before)
 
 
-def _sums_alone(values: Floats, pairs: Counts, seed: int, parts: Sequence[range]) -> Floats:
+def sums_alone(values: Floats, pairs: Counts, seed: int, parts: Sequence[range]) -> Floats:
     """Sum what each resample draws from its row, in the order of a single sample."""
     n = values.shape[1]
     flat = np.ascontiguousarray(values).reshape(-1)

@@ -43,6 +43,12 @@ class DeltaTable:
         The standard error of a Monte-Carlo p-value, the error bound of an exact one.
     seed : int
         What reproduces the random decisions.
+    n_units : numpy.ndarray of int64, or None
+        The units that were flipped and resampled: clusters, or queries of positive weight; None where no
+        weights and no clusters were given.
+    p_t, p_wilcoxon : numpy.ndarray of float64, or None
+        The paired t-test's and Wilcoxon's signed-rank p-values, where asked for; never corrected. NaN where
+        they are not defined.
 
     Examples
     --------
@@ -66,6 +72,9 @@ class DeltaTable:
     method: NDArray[np.str_]
     p_error: Floats
     seed: int
+    n_units: Counts | None = None
+    p_t: Floats | None = None
+    p_wilcoxon: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.delta)
@@ -98,7 +107,8 @@ class DeltaTable:
         return f"{html_table(rows)}<p>{len(self)} comparisons, seed {self.seed}</p>"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "seed"}
+        columns = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "seed"}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def _line(self, i: int) -> str:
         delta, low, high, p, q = (

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from ranklens.arrays import Seed, resolve_backend
 from ranklens.core.delta_table import DeltaTable
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
-from ranklens.stats.maxt import MAX_T, max_t_values
-from ranklens.stats.options import Options, check_choice
+from ranklens.stats.maxt import MAX_T
+from ranklens.stats.options import Options, check_choice, is_plain
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.q_values import Q_VALUES
 from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.design_deltas import DesignedColumns, designed_batch, designed_columns
+from ranklens.stats.rows.design_maxt import designed_max_t
+from ranklens.stats.rows.design_statistics import DesignedBatch
 from ranklens.stats.rows.methods import row_statistics
 from ranklens.stats.rows.statistics import RowStatistics
 
@@ -34,6 +37,10 @@ def compare_deltas(
     alpha: float = 0.05,
     seed: Seed = 0,
     min_queries: int = MIN_QUERIES,
+    weights: Any = None,
+    clusters: Any = None,
+    margin: float | None = None,
+    beside: Sequence[str] | str = (),
 ) -> DeltaTable:
     """Compare many pairs of runs at once, given their differences by query.
 
@@ -63,8 +70,16 @@ def compare_deltas(
     seed : int, SeedSequence, Generator or None
         Where the random decisions come from; the table records an int that reproduces it.
     min_queries : int
-        Rows with fewer measured queries get NaN for what a test would give, and take no part in the
-        correction.
+        Rows with fewer measured queries (or clusters) get NaN for what a test would give, and take no part in
+        the correction.
+    weights : array of float, shape (queries,), optional
+        What each query counts for, say its traffic, see `compare`. Queries of weight 0 take no part.
+    clusters : sequence of names, shape (queries,), optional
+        Queries of one name are flipped and resampled together.
+    margin : float, optional
+        Positive: test for non-inferiority, non-superiority or equivalence within it, see `compare`.
+    beside : {"t", "wilcoxon"} or a sequence of them, optional
+        Classical tests of the same hypothesis to report beside, see `compare`.
 
     Returns
     -------
@@ -95,13 +110,22 @@ def compare_deltas(
         method=method,
         alternative=alternative,
         interval=interval,
+        weights=weights,
+        clusters=clusters,
+        margin=margin,
+        beside=beside,
     )
     backend = resolve_backend(deltas)
     with backend.precise():
         batch = Batch.of(deltas, mask, backend)
         families = _families(family, batch.shape[0])
-        found = row_statistics(batch, options)
-        q_values = _q_values(batch, found, families, correction, options)
+        designed = designed_batch(batch, options)
+        if is_plain(options):
+            columns = DesignedColumns(row_statistics(batch, options))
+        else:
+            columns = designed_columns(designed, options)
+        found = columns.found
+        q_values = _q_values(designed, found, families, correction, options)
     return DeltaTable(
         found.delta,
         found.ci_low,
@@ -116,6 +140,9 @@ def compare_deltas(
         found.method.astype(np.str_),
         found.p_error,
         options.seed,
+        columns.n_units,
+        columns.p_t,
+        columns.p_wilcoxon,
     )
 
 
@@ -139,7 +166,7 @@ def _families(family: Sequence[Any] | None, n_rows: int) -> list[NDArray[np.int6
 
 
 def _q_values(
-    batch: Batch,
+    designed: DesignedBatch,
     found: RowStatistics,
     families: list[NDArray[np.int64]],
     correction: str | None,
@@ -158,7 +185,7 @@ def _q_values(
             continue
         p = found.p_value[rows]
         if correction == MAX_T:
-            q[rows] = np.maximum(p, max_t_values(batch.take(rows), options))
+            q[rows] = np.maximum(p, designed_max_t(designed.batch.take(rows), designed.union, options))
         else:
             q[rows] = Q_VALUES[correction](p.tolist())
     return q

@@ -10,7 +10,7 @@ from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, with_q_values
 from ranklens.stats.maxt import MAX_T
-from ranklens.stats.options import Options, check_choice
+from ranklens.stats.options import check_choice
 
 FAMILIES = ("measure", "segment field", "pair", "all")
 
@@ -53,15 +53,6 @@ def check_family(correction: str | None, family: str) -> None:
     if correction is not None:
         check_choice("correction", correction, (*CORRECTIONS, MAX_T))
     check_choice("family", family, FAMILIES)
-
-
-def check_max_t(correction: str | None, options: Options) -> None:
-    """Raise ValueError for a design of the sample under which max-T is not defined here."""
-    if correction == MAX_T and not (options.design.is_simple and options.design.margin is None):
-        raise ValueError(
-            'correction="maxt" flips the differences of single queries around zero, so it takes neither '
-            'weights, clusters nor a margin; use "holm"'
-        )
 
 
 def size_text(n: int) -> str:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ranklens.arrays import Seed
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.errors import UnknownNameError
 from ranklens.core.evaluation import Evaluation
 from ranklens.core.per_query import MetricResult
-from ranklens.stats.families import Row, check_family, check_max_t, corrected_table
-from ranklens.stats.maxt import max_t_of
+from ranklens.stats.families import check_family, corrected_table
 from ranklens.stats.options import Options
-from ranklens.stats.pair import compare_pair
 from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
-from ranklens.stats.segments import segment_rows
-from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
-
-Progress = Callable[[int, int], None]
+from ranklens.stats.segment_rows import Progress, max_t_of_rows, paired_queries, rows_of
+from ranklens.stats.slices import slices_of
 
 
 def compare_many(
@@ -127,91 +120,25 @@ def compare_many(
         margin=margin,
         beside=beside,
     )
-    check_max_t(correction, options)
     pieces = slices_of(segments) if segments is not None else ()
     experiment = _experiment(evaluations, baseline, _measures(evaluations, measures))
-    rows = list((_in_batch if is_batch(options) else _one_by_one)(experiment, pieces, options, progress))
-
-    def max_t(places: Sequence[int]) -> Sequence[float]:
-        return max_t_of(_rows_of(experiment, pieces, np.array(places)), options)
-
-    return corrected_table(rows, correction, family, max_t)
+    options = _bound(experiment, options)
+    rows = [*rows_of(experiment, pieces, options, progress)]
+    return corrected_table(rows, correction, family, partial(max_t_of_rows, experiment, pieces, options))
 
 
-def is_batch(options: Options) -> bool:
-    """Whether all comparisons can be computed together: plain queries, percentiles, and no further tests."""
+def _bound(experiment: Experiment, options: Options) -> Options:
+    """Let weights and clusters given as arrays speak of the queries that every pair of runs has."""
     design = options.design
-    simple = design.is_simple and design.margin is None and not options.beside
-    return simple and options.interval in ("percentile", "expanded")
-
-
-def _in_batch(
-    experiment: Experiment, pieces: tuple[Slice, ...], options: Options, progress: Progress | None
-) -> Iterator[Row]:
-    """Yield the overall rows, then those of the segments, job by job."""
-    n_jobs, done = len(experiment.jobs), 0
-    by_piece: list[list[Row]] = []
-
-    def rows_of(part: Experiment, own: Options, piece: Slice | None) -> Iterator[Row]:
-        nonlocal done
-        for result in part.compared(own, None if piece is None else piece.label):
-            done += 1
-            _report(progress, done, n_jobs * (1 + len(pieces)), n_jobs)
-            yield Row(result, None if piece is None else piece.field)
-
-    yield from rows_of(experiment, options, None)
-    _warn_of_unsegmented(experiment, pieces)
-    for piece in pieces:
-        own = dataclasses.replace(options, seed=piece.seed(options.seed))
-        inside = [i for i, query in enumerate(experiment.panel.queries) if query in piece.queries]
-        by_piece.append([*rows_of(experiment.within(np.array(inside, dtype=np.int64)), own, piece)])
-    yield from (row for of_job in zip(*by_piece, strict=True) for row in of_job)
-
-
-def _one_by_one(
-    experiment: Experiment, pieces: tuple[Slice, ...], asked: Options, progress: Progress | None
-) -> Iterator[Row]:
-    rows: list[Row] = []
-    for done, job in enumerate(experiment.jobs, 1):
-        pair = experiment.pair(job)
-        options = asked.bound(pair.queries)
-        rows.append(Row(compare_pair(pair, options), None))
-        rows += segment_rows(pair, pieces, options)
-        _report(progress, done, len(experiment.jobs), len(experiment.jobs))
-    _warn_of_unsegmented(experiment, pieces)
-    yield from sorted(rows, key=lambda row: row.field is not None)
-
-
-def _report(progress: Progress | None, done: int, of: int, n_jobs: int) -> None:
-    """Say how many of the pairs and measures are done, whenever one more is."""
-    if progress is not None and (done * n_jobs) // of > ((done - 1) * n_jobs) // of:
-        progress((done * n_jobs) // of, n_jobs)
-
-
-def _warn_of_unsegmented(experiment: Experiment, pieces: tuple[Slice, ...]) -> None:
-    """Warn once for each set of paired queries."""
-    if not pieces:
-        return
-    panel = experiment.panel
-    sets = {(panel.measured[a, m] & panel.measured[b, m]).tobytes() for m, a, b in experiment.jobs}
-    for paired in sets:
-        inside = np.flatnonzero(np.frombuffer(paired, dtype=bool))
-        warn_of_unsegmented(pieces, tuple(panel.queries[i] for i in inside.tolist()))
-
-
-def _rows_of(
-    experiment: Experiment, pieces: tuple[Slice, ...], places: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the differences of rows of the table over all queries, zeros outside the row's segment."""
-    n_jobs, n_pieces = len(experiment.jobs), max(1, len(pieces))
-    overall = places < n_jobs
-    job = np.where(overall, places, (places - n_jobs) // n_pieces)
-    deltas, _ = experiment.deltas([experiment.jobs[i] for i in job.tolist()])
-    piece = np.where(overall, -1, (places - n_jobs) % n_pieces)
-    for i in np.unique(piece[~overall]).tolist():
-        outside = [query not in pieces[i].queries for query in experiment.panel.queries]
-        deltas[np.ix_(piece == i, outside)] = 0.0
-    return deltas
+    if all(values is None or isinstance(values, Mapping) for values in (design.weights, design.clusters)):
+        return options
+    bound = [options.bound(queries) for queries in paired_queries(experiment)]
+    if len(bound) > 1:
+        raise ValueError(
+            "weights and clusters given as arrays must fit every pair of runs, but these pairs share "
+            "different queries; give a mapping from query id to value"
+        )
+    return bound[0]
 
 
 def _experiment(evaluations: Mapping[str, Any], baseline: str | None, measures: Sequence[str]) -> Experiment:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Purpose, current_backend, draw_words, to_host
+from ranklens.arrays import Purpose, draw_words, to_host
 from ranklens.kernels.max_t import step_down_counts
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
@@ -17,14 +17,6 @@ MAX_T = "maxt"
 
 _ENUMERATED = 16
 """Up to so many queries all sign assignments are listed, where the p-values are exact."""
-
-
-def max_t_of(deltas: NDArray[np.float64], options: Options) -> list[float]:
-    """Do the same for rows on the host, on the current backend."""
-    backend = current_backend()
-    with backend.precise():
-        found = max_t_values(Batch.of(backend.asarray(deltas), None, backend), options)
-    return [float(q) for q in found]
 
 
 def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 METHODS = ("monte-carlo", "exact")
 COMPARISON_METHODS = (*METHODS, "auto")
 INTERVALS = ("percentile", "expanded", "bca", "studentized")
+QUANTILES = ("percentile", "expanded")
+"""The kinds of interval whose ends have the same places among the ordered resamples of every sample."""
 BESIDE = ("t", "wilcoxon")
 """The classical tests that can be shown beside the sign-flip test."""
 
@@ -80,6 +82,13 @@ class Options:
         """Return the options with a design that serves any subset of `queries`."""
         design = self.design.bound(queries)
         return self if design is self.design else replace(self, design=design)
+
+
+def is_plain(options: Options) -> bool:
+    """Whether queries are sampled one by one, and nothing but sign flips and percentiles is asked for."""
+    design = options.design
+    simple = design.is_simple and design.margin is None and not options.beside
+    return simple and options.interval in QUANTILES
 
 
 def tail_of(alpha: float, alternative: str) -> float:

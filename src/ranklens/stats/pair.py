@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,29 +69,6 @@ class Pair:
         """The largest value in size: what the rounding of the differences is relative to."""
         return float(max(abs(self.a).max(), abs(self.b).max())) if self.queries else 0.0
 
-    def within(self, queries: Collection[QueryId]) -> Pair:
-        """Return the pair on some queries only."""
-        inside = [i for i, query in enumerate(self.queries) if query in queries]
-        return Pair(
-            self.metric,
-            self.run_a,
-            self.run_b,
-            tuple(self.queries[i] for i in inside),
-            self.a[inside],
-            self.b[inside],
-            self.deltas[inside],
-            tuple(query for query in self.only_a if query in queries),
-            tuple(query for query in self.only_b if query in queries),
-        )
-
-
-def compare_pair(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
-    """Describe a pair and test it; the test is left out where there are fewer queries than wanted."""
-    units = units_of(pair, options)
-    if n_units(pair, units) < max(options.min_queries, 2):
-        return ComparisonResult(**describe(pair, options, segment))
-    return statistics_of(pair, options, segment)
-
 
 def units_of(pair: Pair, options: Options) -> Units | None:
     """Return what is flipped and resampled together; None where that is the queries, all of one weight."""
@@ -104,7 +80,7 @@ def n_units(pair: Pair, units: Units | None) -> int:
     return len(pair.queries) if units is None else units.n
 
 
-def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> ComparisonResult:
+def statistics_of(pair: Pair, options: Options) -> ComparisonResult:
     """Make the interval and the p-value, on independent streams of one seed."""
     backend = current_backend()
     with backend.precise():
@@ -142,37 +118,27 @@ def statistics_of(pair: Pair, options: Options, segment: str | None = None) -> C
         "se": standard_error(pair.deltas, units, size=pair.size),
         **beside_p_values(options.beside, pair.deltas, units, options, size=pair.size),
     }
-    return ComparisonResult(**(describe(pair, options, segment) | statistics))
+    return ComparisonResult(**(_described(pair, options, units) | statistics))
 
 
-def describe(pair: Pair, options: Options, segment: str | None = None) -> dict[str, Any]:
-    """Return the fields of a row without a test."""
+def _described(pair: Pair, options: Options, units: Units | None) -> dict[str, Any]:
+    """Return the fields that need no test."""
     counts = outcomes(pair.deltas, size=pair.size)
-    units = units_of(pair, options)
-    measured = n_units(pair, units) > 0
     return {
         "metric": pair.metric,
-        "mean_a": mean_of(pair.a, units) if measured else None,
-        "mean_b": mean_of(pair.b, units) if measured else None,
-        "delta": mean_of(pair.deltas, units) if measured else None,
-        "ci_low": None,
-        "ci_high": None,
+        "mean_a": mean_of(pair.a, units),
+        "mean_b": mean_of(pair.b, units),
         "alpha": options.alpha,
-        "p_value": None,
         "n_queries": len(pair.queries),
         "n_only_a": len(pair.only_a),
         "n_only_b": len(pair.only_b),
-        "n_resamples": 0,
-        "n_permutations": 0,
         "seed": options.seed,
         "run_a": pair.run_a,
         "run_b": pair.run_b,
-        "segment": segment,
         "wins": counts.wins,
         "ties": counts.ties,
         "losses": counts.losses,
         "alternative": options.alternative,
-        "method": options.method,
         "interval": options.interval,
         "n_units": None if units is None else units.n,
         "weighted": units is not None and units.is_weighted,

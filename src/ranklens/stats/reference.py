@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ranklens.core.errors import MissingDependencyError
 
 
@@ -34,6 +37,10 @@ class Reference:
         if math.isinf(self.df):
             return 0.5 * math.erfc(z / math.sqrt(2.0))
         return float(_scipy_special().stdtr(self.df, -z))
+
+    def above_all(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return `above` of many values, of Student's t."""
+        return np.asarray(_scipy_special().stdtr(self.df, -z), dtype=np.float64)
 
     def two_sided(self, z: float) -> float:
         """Return the probability of a value at least as far from 0 as `z`."""

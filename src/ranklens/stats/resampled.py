@@ -63,7 +63,21 @@ class Resampled:
         return bca_tails(tail, bias, jackknife_acceleration(self.totals, self.sizes))
 
     def _studentized(self, tail: float) -> tuple[float, float]:
-        """Return r - t(1 - tail) se and r - t(tail) se, with quantiles of the resampled t = (r* - r) / se*.
+        """Return r - t(1 - tail) se and r - t(tail) se, with quantiles of the resampled t."""
+        low, high = _ends(np.sort(self.t_statistics()), Tails(tail, tail))
+        return self.ratio - high * self._error, self.ratio - low * self._error
+
+    @property
+    def _error(self) -> float:
+        """The standard error of the estimate."""
+        n = len(self.totals)
+        centred = self.totals - self.ratio * self.sizes
+        return math.sqrt(math.fsum((centred * centred).tolist()) * n / (n - 1)) / math.fsum(
+            self.sizes.tolist()
+        )
+
+    def t_statistics(self) -> Floats:
+        """Return the t = (r* - r) / se* of every resample, shape (n_resamples,).
 
         A resample without any spread has an infinite t, or 0 where it is where the sample is.
         """
@@ -77,15 +91,9 @@ class Resampled:
         residual = squares - 2.0 * shift * products + shift * shift * size_squares
         residual = np.where(residual <= _NO_SPREAD * squares, 0.0, residual)
         error = np.sqrt(residual * (n / (n - 1))) / sizes
-        centred = self.totals - self.ratio * self.sizes
-        own = math.sqrt(math.fsum((centred * centred).tolist()) * n / (n - 1)) / math.fsum(
-            self.sizes.tolist()
-        )
-        shift = np.where(np.abs(shift) <= _NO_SPREAD * own, 0.0, shift)
+        shift = np.where(np.abs(shift) <= _NO_SPREAD * self._error, 0.0, shift)
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(shift == 0.0, 0.0, shift / error)
-        low, high = _ends(np.sort(t), Tails(tail, tail))
-        return self.ratio - high * own, self.ratio - low * own
+            return np.asarray(np.where(shift == 0.0, 0.0, shift / error))
 
 
 def common_ratio(totals: Floats, sizes: Floats) -> float | None:

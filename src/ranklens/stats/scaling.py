@@ -44,6 +44,15 @@ def extreme_exponents(largest: Floats) -> NDArray[np.int64]:
     return np.asarray(np.where(np.abs(exponents) <= _EXTREME, 0, exponents))
 
 
+def exponents_of(largest: Floats, weight: float = 1.0) -> NDArray[np.int64] | None:
+    """Return `extreme_exponent` of samples whose largest value in size is given; None where all are 0."""
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    with_weight = np.abs(exponents + math.frexp(weight)[1])
+    extreme = (np.abs(exponents) > _EXTREME) | (with_weight > _EXTREME_TOTAL)
+    extreme &= largest > 0.0
+    return np.where(extreme, exponents, 0) if extreme.any() else None
+
+
 def scaled_back(value: float, exponent: int) -> float:
     """Return value · 2^exponent; infinite beyond the range.
 

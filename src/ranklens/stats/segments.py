@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from ranklens.arrays import Seed
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.per_query import MetricResult, QueryId
-from ranklens.stats.families import Row, check_family, check_max_t, corrected_table
-from ranklens.stats.maxt import max_t_of
+from ranklens.stats.families import Row, check_family, corrected_table
 from ranklens.stats.options import Options
-from ranklens.stats.pair import Pair, compare_pair
+from ranklens.stats.pair import Pair
 from ranklens.stats.paired import nothing_in_common
+from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
+from ranklens.stats.rows.results import Experiment, Job
+from ranklens.stats.segment_rows import max_t_of_rows, rows_of_segment
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
 
 
@@ -109,24 +109,34 @@ def compare_segments(
         margin=margin,
         beside=beside,
     )
-    check_max_t(correction, options)
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise nothing_in_common(baseline, candidate)
     pieces = slices_of(segments)
     warn_of_unsegmented(pieces, pair.queries)
     options = options.bound(pair.queries)
-    rows = list(segment_rows(pair, pieces, options))
+    experiment = _experiment(pair)
+    rows = [_row(experiment, piece, options, pair) for piece in pieces]
 
     def max_t(places: Sequence[int]) -> Sequence[float]:
-        inside = [[query in pieces[i].queries for query in pair.queries] for i in places]
-        return max_t_of(np.where(inside, pair.deltas, 0.0), options)
+        # The row on all queries, which is not in the table, comes first there.
+        return max_t_of_rows(experiment, pieces, options, [place + 1 for place in places])
 
     return corrected_table(rows, correction, family, max_t)
 
 
-def segment_rows(pair: Pair, pieces: tuple[Slice, ...], options: Options) -> Iterator[Row]:
-    """Yield a row for each segment."""
-    for piece in pieces:
-        own = dataclasses.replace(options, seed=piece.seed(options.seed))
-        yield Row(compare_pair(pair.within(piece.queries), own, piece.label), piece.field)
+def _experiment(pair: Pair) -> Experiment:
+    """Return an experiment of one comparison, on the queries that both runs have."""
+    results = [
+        [MetricResult(pair.metric, dict(zip(pair.queries, values.tolist(), strict=True)))]
+        for values in (pair.a, pair.b)
+    ]
+    return Experiment(Panel.of(results), [Job(0, 0, 1)], [pair.run_a, pair.run_b], [pair.metric], results)
+
+
+def _row(experiment: Experiment, piece: Slice, options: Options, pair: Pair) -> Row:
+    (row,) = rows_of_segment(experiment, piece, options)
+    only_a, only_b = (
+        sum(query in piece.queries for query in queries) for queries in (pair.only_a, pair.only_b)
+    )
+    return row._replace(result=dataclasses.replace(row.result, n_only_a=only_a, n_only_b=only_b))

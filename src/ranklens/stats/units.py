@@ -79,13 +79,37 @@ class Units:
         """The size of every unit, or None where they differ: then a mean is a ratio of two random sums."""
         return float(self.sizes[0]) if self.n and self.sizes.min() == self.sizes.max() else None
 
+    @classmethod
+    def numbered(cls, weights: Floats, codes: NDArray[np.int64] | None) -> Units:
+        """Do what `of` does for clusters that are whole numbers."""
+        if codes is None:
+            return cls.of(weights, None)
+        place = np.full(len(weights), -1, dtype=np.int64)
+        counted = np.flatnonzero(weights > 0.0)
+        _, first, number = np.unique(codes[counted], return_index=True, return_inverse=True)
+        by_first = np.empty(len(first), dtype=np.int64)
+        by_first[np.argsort(first)] = np.arange(len(first))
+        place[counted] = by_first[number]
+        return cls(weights, place, _sums(weights[counted], place[counted], len(first)), True)
+
+    def among(self, n_queries: int, places: NDArray[np.int64]) -> Units:
+        """Return the same units where their queries stand at `places` among more, which take no part."""
+        weights, place = np.zeros(n_queries), np.full(n_queries, -1, dtype=np.int64)
+        weights[places], place[places] = self.weights, self.place
+        return Units(weights, place, self.sizes, self.clustered)
+
     def totals(self, values: Floats) -> Floats:
-        """Return Σ weight · value of each unit, shape (n,), for values by query, shape (n_queries,)."""
-        counted = self.place >= 0
-        weighted = (self.weights * values)[counted]
+        """Return Σ weight · value of each unit: from values by query (..., n_queries) to (..., n)."""
+        counted = np.flatnonzero(self.place >= 0)
+        weighted = (self.weights * values)[..., counted]
         if not self.clustered:
             return np.asarray(weighted)
-        return _sums(weighted, self.place[counted], self.n)
+        place = self.place[counted]
+        if values.ndim == 1:
+            return _sums(weighted, place, self.n)
+        begins = np.arange(len(values))[:, None] * self.n
+        flat = _sums(weighted.ravel(), (place + begins).ravel(), len(values) * self.n)
+        return flat.reshape(len(values), self.n)
 
     def totals_on(self, values: Any, backend: Backend) -> Any:
         """Do what `totals` does for an array of any backend, where it lies."""
@@ -94,9 +118,11 @@ class Units:
         xp = backend.xp
         weighted = values * backend.asarray(self.weights)
         members = backend.asarray(self._members(), dtype=xp.int64)
-        padded = xp.concat([weighted, xp.zeros(1, dtype=weighted.dtype, device=backend.device)])
-        picked = xp.take(padded, xp.reshape(members, (-1,)))
-        return xp.sum(xp.reshape(picked, tuple(members.shape)), axis=1)
+        rows = tuple(values.shape[:-1])
+        nothing = xp.zeros((*rows, 1), dtype=weighted.dtype, device=backend.device)
+        padded = xp.concat([weighted, nothing], axis=-1)
+        picked = xp.take(padded, xp.reshape(members, (-1,)), axis=-1)
+        return xp.sum(xp.reshape(picked, (*rows, *members.shape)), axis=-1)
 
     def _members(self) -> NDArray[np.int64]:
         """Return the queries of each unit, shape (n, most), filled up with n_queries."""

@@ -181,7 +181,8 @@ def _statistics(columns: dict[str, Floats], n: Counts, options: Options) -> RowS
         ci_high=mean(high) + lacking if options.alternative != "greater" else lacking + math.inf,
         p_value=p + lacking,
         p_error=np.sqrt(p * (1.0 - p) / options.n_permutations) + lacking,
-        log10_p=np.log10(p) + lacking,
+        # NumPy's logarithm differs from that of a single test in the last bit.
+        log10_p=np.array([math.log10(one) for one in p.tolist()]) + lacking,
         n_queries=n,
         effect=_effect(columns, n) + lacking,
         wins=wins,

@@ -1,0 +1,69 @@
+"""Columns of a delta table under a design of the sample."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.stats.moments import ROUNDING
+from ranklens.stats.options import Options
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.design_moments import group_beside, group_effects, group_errors, group_means
+from ranklens.stats.rows.design_statistics import DesignedBatch, designed_statistics
+from ranklens.stats.rows.design_units import QueryDesign, groups_of
+from ranklens.stats.rows.statistics import RowStatistics, enough
+
+Floats = NDArray[np.float64]
+
+
+class DesignedColumns(NamedTuple):
+    """The statistics of rows, their numbers of units, and further p-values where asked for."""
+
+    found: RowStatistics
+    n_units: NDArray[np.int64] | None = None
+    p_t: Floats | None = None
+    p_wilcoxon: Floats | None = None
+
+
+def designed_batch(batch: Batch, options: Options) -> DesignedBatch:
+    """Return the units of rows, for weights and clusters in the order of the queries.
+
+    Raises
+    ------
+    ValueError
+        As `Design.units` does.
+    """
+    n = batch.shape[1]
+    # Without ids its messages speak of positions.
+    options.design.units(n)
+    positions: Any = range(n)
+    design = QueryDesign.of(options.design.bound(positions), positions)
+    return DesignedBatch(batch, design.union(), [*groups_of(batch, design)])
+
+
+def designed_columns(designed: DesignedBatch, options: Options) -> DesignedColumns:
+    """Make the statistics of every row; NaN for what a row with too few units lacks."""
+    found = designed_statistics(designed, options)
+    batch = designed.batch
+    host = designed.on_host().batch.deltas
+    beside: dict[str, Floats] = {f"p_{name}": np.full(len(host), np.nan) for name in options.beside}
+    size = np.zeros(len(host))
+    for group in designed.groups:
+        deltas, none = host[group.rows], size[group.rows]
+        band = ROUNDING * np.abs(deltas).max(axis=1, initial=0.0)[:, None]
+        wins, losses = np.count_nonzero(deltas > band, axis=1), np.count_nonzero(deltas < -band, axis=1)
+        found.wins[group.rows], found.losses[group.rows] = wins, losses
+        found.ties[group.rows] = batch.n_queries[group.rows] - wins - losses
+        means = group_means(group, deltas)
+        if not enough(group.n, options):
+            found.delta[group.rows] = means
+            continue
+        found.effect[group.rows] = group_effects(group, deltas, none)
+        if beside:
+            errors = group_errors(group, deltas, none)
+            for name, column in group_beside(group, deltas, none, means, errors, options).items():
+                beside[name][group.rows] = np.array(column, dtype=np.float64)
+    n_units = None if options.design.is_simple else designed.n_units
+    return DesignedColumns(found, n_units, beside.get("p_t"), beside.get("p_wilcoxon"))

@@ -1,0 +1,53 @@
+"""Intervals of infinitely many resamples of groups of rows, under a design."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import Backend, open_backend
+from ranklens.stats.design import SIMPLE
+from ranklens.stats.ideal.interval import ideal_interval
+from ranklens.stats.ideal.ratio import UncertainLawError
+from ranklens.stats.options import QUANTILES, Options, tail_of
+from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.descriptions import exact_sums
+from ranklens.stats.rows.design_sample import Ends
+from ranklens.stats.rows.design_units import Group
+from ranklens.stats.rows.exact import exact_statistics
+
+Floats = NDArray[np.float64]
+
+
+def computed_ends(group: Group, values: Floats, options: Options, eps: float, backend: Backend) -> Ends:
+    """Return the means and intervals of rows on the host (k, n_queries), with `backend`.
+
+    NaN stands for an interval whose law is uncertain, where the method is left to ranklens.
+    """
+    exponents = group.exponents(values)
+    if exponents is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            values = np.ldexp(values, -exponents[:, None])
+    totals = group.totals(values, open_backend("numpy"))
+    mean = exact_sums(totals) / math.fsum(group.sizes.tolist()) + 0.0
+    if group.even_size is not None and options.interval in QUANTILES:
+        asked = dataclasses.replace(options, alternative="two-sided", design=SIMPLE, min_queries=0)
+        asked = dataclasses.replace(asked, alpha=2.0 * tail_of(options.alpha, options.alternative))
+        found = exact_statistics(Batch(totals, None, backend, eps), totals, asked)
+        low, high = found.ci_low / group.even_size, found.ci_high / group.even_size
+    else:
+        low, high = np.array([_interval(group, row, options, eps) for row in totals]).reshape(-1, 2).T
+    return Ends(mean, low, high).times_two_to(exponents)
+
+
+def _interval(group: Group, totals: Floats, options: Options, eps: float) -> tuple[float, float]:
+    tail = tail_of(options.alpha, options.alternative)
+    try:
+        return ideal_interval(totals, group.sizes, options.interval, tail, eps, open_backend("numpy"))
+    except UncertainLawError:
+        if options.method == "exact":
+            raise
+        return math.nan, math.nan
