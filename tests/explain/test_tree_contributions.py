@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tree_games import enumerated, random_ensemble, random_rows, random_tree, stump, walked
 
-from ranklens.arrays import Backend, memory_budget, open_backend, to_host
+from ranklens.arrays import Backend, compiled, memory_budget, open_backend, to_host
 from ranklens.explain.trees import Tree, TreeEnsemble, tree_contributions
 from ranklens.explain.trees import contributions as module
+from ranklens.kernels.tree_paths import path_contributions
 
 HOST = open_backend("numpy")
 SEEDS = st.integers(0, 2**32 - 1)
@@ -160,7 +163,7 @@ def test_many_leaves_are_done_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     a, b = random_rows(1, 20, 12), random_rows(2, 20, 12)
     expected = tree_contributions(whole, a, b, HOST)
     monkeypatch.setattr("ranklens.explain.trees.layout.LEAVES_AT_ONCE", 100)
-    monkeypatch.setattr("ranklens.explain.trees.on_device.LEAVES_AT_ONCE", 30)
+    monkeypatch.setattr("ranklens.explain.trees.device_paths.LEAVES_AT_ONCE", 30)
     cut = random_ensemble(7, 12, n_trees=30, n_inner=31)
     for name in ("numpy", "array_api_strict"):
         found = to_host(tree_contributions(cut, a, b, open_backend(name)))[0]
@@ -216,3 +219,22 @@ def test_many_categories_and_many_thresholds() -> None:
     for name in ("numpy", "array_api_strict"):
         found = to_host(tree_contributions(ensemble, a, b, open_backend(name)))[0]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_other_numbers_of_pairs_compile_nothing_new() -> None:
+    pytest.importorskip("jax", reason="jax is not installed")
+    backend = open_backend("jax")
+    ensemble = random_ensemble(8, 9, n_trees=6, n_inner=9)
+    a, b = random_rows(1, 300, 9), random_rows(2, 300, 9)
+    for n in (1, 3, 9, 33):
+        tree_contributions(ensemble, a[:n], b[:n], backend)
+    programs = kernel_programs()
+    for n in (2, 5, 30, 129, 200, 257, 300):
+        tree_contributions(ensemble, a[:n], b[:n], backend)
+    assert kernel_programs() == programs
+
+
+def kernel_programs() -> int:
+    """Return how many programs JAX has made of the kernel."""
+    jitted: Any = compiled(path_contributions, open_backend("jax"), static=("n_players",))
+    return int(jitted._cache_size())

@@ -19,7 +19,7 @@ from ranklens.explain.trees.numbering import Numbering
 from ranklens.explain.trees.reading import Reading
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
-from ranklens.kernels.tree_codes import ZERO_WIDTH, category_codes, number_codes
+from ranklens.kernels.tree_codes import ZERO_WIDTH
 
 WORD_BITS = 64
 
@@ -89,22 +89,6 @@ class Coding:
     def on_host(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return the codes of `points` (m, columns), shape (features, m)."""
         return self.numbering.codes(points, self.reading)
-
-    def on_device(self, points: Any, backend: Any) -> Any:
-        """Do the same on a device, as int32."""
-        xp = backend.xp
-        rows = []
-        for feature in self.features:
-            column = self.reading.on_device(points[:, feature.column], xp)
-            tables = (backend.asarray(feature.thresholds), backend.asarray(feature.categories))
-            rows.append(xp.astype(_codes(column, feature, *tables), xp.int32))
-        return xp.stack(rows)
-
-
-def _codes(column: Any, feature: FeatureCodes, thresholds: Any, categories: Any) -> Any:
-    if feature.categories.size:
-        return category_codes(column, categories)
-    return number_codes(column, thresholds, feature.zero)
 
 
 def coding_of(nodes: Nodes, reading: Reading) -> Coding:

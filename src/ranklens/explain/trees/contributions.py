@@ -82,21 +82,12 @@ def tree_contributions(
 def _on_device(
     ensemble: TreeEnsemble, a: Any, b: Any, backend: Backend, player_of: NDArray[np.int64], n_players: int
 ) -> Any:
-    blocks, used = ensemble.blocks(_key(player_of))
-    nothing = backend.asarray(np.zeros((a.shape[0], 1)))
-    if not blocks:
-        return backend.xp.take(nothing, backend.asarray(np.zeros(n_players, dtype=np.int64)), axis=1)
-    codes_a, codes_b = (_codes_on_device(ensemble, points, backend) for points in (a, b))
-    found = contributions_on_device(blocks, codes_a, codes_b, used.size, backend)
+    xp = backend.xp
+    found, used = contributions_on_device(ensemble, _key(player_of), a, b, backend)
+    nothing = xp.zeros((a.shape[0], 1), dtype=found.dtype, device=backend.device)
     column = np.full(n_players, used.size)
     column[used] = np.arange(used.size)
-    return backend.xp.take(backend.xp.concat([found, nothing], axis=1), backend.asarray(column), axis=1)
-
-
-def _codes_on_device(ensemble: TreeEnsemble, points: Any, backend: Backend) -> Any:
-    if isinstance(points, np.ndarray):
-        return backend.asarray(ensemble.coding.on_host(points).astype(np.int32))
-    return ensemble.coding.on_device(points, backend)
+    return xp.take(xp.concat([found, nothing], axis=1), backend.asarray(column), axis=1)
 
 
 def _on_host(

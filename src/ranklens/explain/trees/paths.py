@@ -11,9 +11,10 @@ from ranklens.explain.trees.codes import WORD_BITS, Coding
 from ranklens.explain.trees.numbering import NAN_CODE
 from ranklens.explain.trees.tree import NO_FEATURE, ZERO_IS_ORDINARY, Nodes
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
-from ranklens.kernels.tree_paths import COUNT_BITS
 
-LONGEST_PATH = 2**COUNT_BITS - 1
+LONGEST_PATH = 1023
+"""More features than any path asks; the table of payments has its square for a size."""
+
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
