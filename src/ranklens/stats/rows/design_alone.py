@@ -15,6 +15,7 @@ from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, column_parts
 from ranklens.kernels.resamples import WIDE_FROM, n_word_columns
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 _ROWS_AT_ONCE = 16
@@ -39,11 +40,12 @@ def ratio_ends_as_alone(values: Floats, sums: Floats, sizes: Floats, ranks: Rank
     ends = ends_of_rows(ratios, ranks)
     if not differs_alone(*values.shape):
         return ends
-    slack = rounding_of(values)
+    slack, near = rounding_of(values), []
     for rows in cut(range(len(values)), _ROWS_AT_ONCE):
         part = slice(rows.start, rows.stop)
-        near = near_ends(ratios[part], ends[part], slack[part, None] / sizes)
-        mend(ratios[part], near, values[part], seed, sizes)
+        row, resample = np.nonzero(near_ends(ratios[part], ends[part], slack[part, None] / sizes))
+        near.append(np.stack([row + rows.start, resample]))
+    mend(ratios, np.concatenate(near, axis=1), values, seed, sizes)
     return ends_of_rows(ratios, ranks)
 
 
@@ -65,10 +67,11 @@ def near_ends(statistics: Floats, ends: Floats, slack: Floats) -> Rows:
     return near
 
 
-def mend(ratios: Floats, near: Rows, values: Floats, seed: int, sizes: Floats | float) -> None:
-    """Make some ratios (rows, m) of `values` (rows, n) again from sums in the order of a single sample."""
-    pairs = np.stack(np.nonzero(near))
-    if not pairs.shape[1]:
-        return
-    alone = sums_alone(values, pairs, seed, column_parts(n_word_columns(values.shape[1])))
-    ratios[pairs[0], pairs[1]] = alone / (sizes if isinstance(sizes, float) else sizes[pairs[1]])
+def mend(ratios: Floats, pairs: Counts, values: Floats, seed: int, sizes: Floats | None = None) -> None:
+    """Make some ratios (rows, m) of `values` (rows, n) again from sums in the order of a single sample.
+
+    `pairs` (2, k) are the rows and resamples; without `sizes` ratios are sums.
+    """
+    if pairs.shape[1]:
+        alone = sums_alone(values, pairs, seed, column_parts(n_word_columns(values.shape[1])))
+        ratios[pairs[0], pairs[1]] = alone if sizes is None else alone / sizes[pairs[1]]

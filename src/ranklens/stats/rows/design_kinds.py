@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from ranklens.stats.rows.design_alone import differs_alone, mend, near_ends, rou
 from ranklens.stats.rows.design_sample import Ends, Sample
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 _NEAR = 1e-9
 _LITTLE_SPREAD = 1e-6
@@ -25,18 +27,23 @@ _LITTLE_SPREAD = 1e-6
 def ends_of_kind(sample: Sample, options: Options) -> Ends:
     """Return the estimates and intervals of the rows of a sample, whose resampled sums come to the host."""
     tail = tail_of(options.alpha, options.alternative)
-    if options.interval == "studentized":
-        host, factor, sums = _squared_sums(sample, options)
-        rows = [Resampled(host[i], sample.sizes, own) for i, own in enumerate(sums)]
-    else:
-        host, factor, ratios = _ratios(sample, options, tail)
-        # Ratios are sums over sizes of 1.
-        rows = [
-            Resampled(host[i], sample.sizes, np.stack([own, np.ones_like(own)]))
-            for i, own in enumerate(ratios)
-        ]
+    make = _squared_sums if options.interval == "studentized" else _ratios
+    resampled = make(sample, options)
+    rows = [resampled.row(i) for i in range(len(resampled.totals))]
     found = np.array([(row.ratio, *row.interval(options.interval, tail)) for row in rows]).reshape(-1, 3)
-    return Ends(*(sample.unscaled(column, factor) for column in found.T))
+    return Ends(*(sample.unscaled(column, resampled.factor) for column in found.T))
+
+
+class _Resampled(NamedTuple):
+    """Totals (k, n), what they were multiplied with (k,), the sizes, and sums over resamples (k, p, m)."""
+
+    totals: Floats
+    factor: Floats
+    sizes: Floats
+    sums: Floats
+
+    def row(self, i: int) -> Resampled:
+        return Resampled(self.totals[i], self.sizes, self.sums[i])
 
 
 def _on_host(sample: Sample, *arrays: Any) -> tuple[Floats, ...]:
@@ -45,36 +52,41 @@ def _on_host(sample: Sample, *arrays: Any) -> tuple[Floats, ...]:
     return tuple(np.asarray(x, dtype=np.float64) for x in (totals[:, : sample.n], factor, *rest))
 
 
-def _ratios(sample: Sample, options: Options, tail: float) -> tuple[Floats, Floats, Floats]:
-    """Return the totals, their factors and the resampled ratios (k, m), as a single sample has them."""
+def _ratios(sample: Sample, options: Options) -> _Resampled:
+    """Return the resampled ratios, as a single sample has them; as sums over sizes of 1."""
     drawn: dict[str, Any] = {"seed": options.seed, "resamples": range(options.n_resamples)}
     sums = resample_sums(sample.values, sample.n, **drawn)
-    even = bool(sample.sizes.min() == sample.sizes.max())
-    if even:
-        host, factor, sums = _on_host(sample, sums)
-        sizes: Floats | float = float(sample.n)
+    own = np.full(options.n_resamples, float(sample.n))
+    if sample.sizes.min() == sample.sizes.max():
+        totals, factor, sums = _on_host(sample, sums)
     else:
-        own = steady(sample.backend.asarray(sample.sizes), sample.backend)
-        host, factor, sums, sizes = _on_host(sample, sums, resample_sums(own, sample.n, **drawn))
-    ratios = sums / sizes
-    if sample.backend.name == "numpy" and differs_alone(*host.shape):
-        _mend_ratios(ratios, host, sample.sizes, sizes, options, tail)
-    return host, factor, ratios
+        sizes = steady(sample.backend.asarray(sample.sizes), sample.backend)
+        totals, factor, sums, own = _on_host(sample, sums, resample_sums(sizes, sample.n, **drawn))
+    ratios = np.stack([sums / own, np.broadcast_to(np.float64(1.0), sums.shape)], axis=1)
+    found = _Resampled(totals, factor, sample.sizes, ratios)
+    if sample.backend.name == "numpy" and differs_alone(*totals.shape):
+        # First those that decide about the bias, and with it about the places of the ends.
+        for places in (_near_the_estimate, _near_the_ends):
+            pairs = [_numbered(i, places(found.row(i), own, options)) for i in range(len(totals))]
+            mend(ratios[:, 0], np.concatenate(pairs, axis=1), totals, options.seed, own)
+    return found
 
 
-def _mend_ratios(
-    ratios: Floats, host: Floats, sizes: Floats, size_sums: Floats | float, options: Options, tail: float
-) -> None:
-    """Make those ratios again that decide about the bias, and those near the ends."""
-    for i in range(len(ratios)):
-        part = slice(i, i + 1)
-        row = Resampled(host[i], sizes, np.stack([ratios[i], np.ones_like(ratios[i])]))
-        slack = rounding_of(host[part])[:, None] / size_sums
-        band = ROUNDING * float(np.abs(host[i]).sum() / sizes.sum())
-        around = np.abs(np.abs(ratios[part] - row.ratio) - band) <= slack
-        mend(ratios[part], around, host[part], options.seed, size_sums)
-        ends = _around(ratios[i], row.tails(options.interval, tail, ratios[i]))
-        mend(ratios[part], near_ends(ratios[part], ends, slack), host[part], options.seed, size_sums)
+def _near_the_estimate(row: Resampled, sizes: Floats, options: Options) -> Rows:
+    band = ROUNDING * float(np.abs(row.totals).sum() / row.sizes.sum())
+    slack = rounding_of(row.totals[None, :]) / sizes
+    return np.asarray(np.abs(np.abs(row.sums[0] - row.ratio) - band) <= slack)
+
+
+def _near_the_ends(row: Resampled, sizes: Floats, options: Options) -> Rows:
+    tails = row.tails(options.interval, tail_of(options.alpha, options.alternative), row.sums[0])
+    slack = rounding_of(row.totals[None, :]) / sizes
+    return np.asarray(near_ends(row.sums[:1], _around(row.sums[0], tails), slack)[0])
+
+
+def _numbered(i: int, near: Rows) -> Counts:
+    resamples = np.flatnonzero(near)
+    return np.stack([np.full_like(resamples, i), resamples])
 
 
 def _around(statistics: Floats, tails: Tails) -> Floats:
@@ -85,10 +97,10 @@ def _around(statistics: Floats, tails: Tails) -> Floats:
     return np.asarray(np.partition(statistics, sorted(set(places)))[places])[None, :]
 
 
-def _squared_sums(sample: Sample, options: Options) -> tuple[Floats, Floats, Floats]:
-    """Return the totals, their factors, and the sums of what standard errors of resamples are made of.
+def _squared_sums(sample: Sample, options: Options) -> _Resampled:
+    """Return the sums of what standard errors of resamples are made of: 2 or 5 of each row.
 
-    These have shape (k, 2 or 5, m), see `ranklens.kernels.resample_moments`.
+    See `ranklens.kernels.resample_moments`.
     """
     xp, n = sample.backend.xp, sample.n
     drawn: dict[str, Any] = {"seed": options.seed, "resamples": range(options.n_resamples)}
@@ -98,30 +110,31 @@ def _squared_sums(sample: Sample, options: Options) -> tuple[Floats, Floats, Flo
         # Zeros behind the sample stay zeros.
         away = sample.values - total / n * sizes
         sums = resample_sums(xp.concat([away, away * away], axis=0), n, **drawn)
-        host, factor, away, sums = _on_host(sample, away[:, :n], sums)
-        sums = sums.reshape(2, len(host), -1)
-        if sample.backend.name == "numpy" and differs_alone(2 * len(host), n):
-            _mend_squares(sums, host, away, options)
-        return host, factor, np.moveaxis(sums, 0, 1)
+        totals, factor, away, sums = _on_host(sample, away[:, :n], sums)
+        found = _Resampled(totals, factor, sample.sizes, np.moveaxis(sums.reshape(2, len(totals), -1), 0, 1))
+        if sample.backend.name == "numpy" and differs_alone(2 * len(totals), n):
+            pairs = np.concatenate(
+                [_numbered(i, _near_in_t(found.row(i), options)) for i in range(len(totals))], axis=1
+            )
+            mend(found.sums[:, 0], pairs, away, options.seed)
+            mend(found.sums[:, 1], pairs, away * away, options.seed)
+        return found
     away = sample.values - total / xp.sum(sizes) * sizes
     own = resample_sums(xp.concat([away, away * away, away * sizes], axis=0), n, **drawn)
     shared = resample_sums(xp.stack([sizes, sizes * sizes]), n, **drawn)
-    host, factor, own, shared = _on_host(sample, own, shared)
-    moved, squares, products = own.reshape(3, len(host), -1)
+    totals, factor, own, shared = _on_host(sample, own, shared)
+    moved, squares, products = own.reshape(3, len(totals), -1)
     size_sums, size_squares = (np.broadcast_to(column, moved.shape) for column in shared)
-    return host, factor, np.stack([moved, size_sums, squares, products, size_squares], axis=1)
+    sums = np.stack([moved, size_sums, squares, products, size_squares], axis=1)
+    return _Resampled(totals, factor, sample.sizes, sums)
 
 
-def _mend_squares(sums: Floats, host: Floats, away: Floats, options: Options) -> None:
-    """Make those sums (2, k, m) again that decide about the ends."""
-    tail, n = tail_of(options.alpha, options.alternative), host.shape[1]
-    for i in range(len(host)):
-        t = Resampled(host[i], np.ones(n), sums[:, i]).t_statistics()
-        ends = _around(t, Tails(tail, tail))
-        with np.errstate(invalid="ignore"):
-            near = near_ends(t[None, :], ends, _NEAR * (1.0 + np.abs(t)))
-        moved, squares = sums[:, i]
-        near |= (squares - moved * moved / n <= _LITTLE_SPREAD * squares)[None, :]
-        near |= (np.abs(t) <= _NEAR)[None, :]
-        for which, values in enumerate((away[i : i + 1], away[i : i + 1] ** 2)):
-            mend(sums[which, i : i + 1], near, values, options.seed, 1.0)
+def _near_in_t(row: Resampled, options: Options) -> Rows:
+    """Whether a resample decides about the ends of a studentized interval."""
+    tail, t = tail_of(options.alpha, options.alternative), row.t_statistics()
+    with np.errstate(invalid="ignore"):
+        near = near_ends(t[None, :], _around(t, Tails(tail, tail)), _NEAR * (1.0 + np.abs(t)))[0]
+    moved, squares = row.sums
+    little = squares - moved * moved / len(row.totals) <= _LITTLE_SPREAD * squares
+    found: Rows = near | little | (np.abs(t) <= _NEAR)
+    return found

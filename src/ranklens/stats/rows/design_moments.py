@@ -15,8 +15,9 @@ from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.ratio import effect_of, mean_of, standard_error
 from ranklens.stats.reference import Reference
-from ranklens.stats.rows.descriptions import exact_sums, means_of, moments_of
+from ranklens.stats.rows.descriptions import means_of, moments_of
 from ranklens.stats.rows.design_units import Group
+from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 

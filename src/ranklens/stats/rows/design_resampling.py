@@ -18,13 +18,13 @@ from ranklens.kernels.resamples import order_statistics
 from ranklens.kernels.row_moments import row_moments
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import QUANTILES, Options
-from ranklens.stats.rows.descriptions import exact_sums
 from ranklens.stats.rows.design_alone import ratio_ends_as_alone
 from ranklens.stats.rows.design_kinds import ends_of_kind
 from ranklens.stats.rows.design_sample import Ends, Sample
 from ranklens.stats.rows.design_units import Group
 from ranklens.stats.rows.jobs import Job
 from ranklens.stats.rows.statistics import Tail
+from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 

@@ -29,7 +29,8 @@ Rows = NDArray[np.bool_]
 
 _FLOAT_BYTES = 8
 # Arrays of the shapes of the differences and of the resampled sums that are held at once.
-_COPIES, _SUM_COPIES = 14, 6
+_COPIES = 8
+_SUM_COPIES = {"percentile": 3, "expanded": 3, "bca": 5, "studentized": 12}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -163,8 +164,7 @@ def _in_slabs(
     """Yield the rows and their p-values or intervals; what a device computes comes in one transfer."""
     batch = designed.batch
     n_rows, n = batch.shape
-    sums = {"studentized": 5, "bca": 2}.get(options.interval, 2) * _SUM_COPIES
-    row_bytes = _FLOAT_BYTES * (_COPIES * n + sums * options.n_resamples)
+    row_bytes = _FLOAT_BYTES * (_COPIES * n + _SUM_COPIES[options.interval] * options.n_resamples)
     places: list[Counts] = []
     jobs: list[Job[Any]] = []
     for span in cut(range(n_rows), rows_within(row_bytes, n_rows, share=0.5)):
