@@ -80,6 +80,6 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch):
 
 def test_the_dump_of_lightgbm_is_called_by_its_name(tmp_path):
     path = tmp_path / "model.json"
-    path.write_text('{"name": "tree", "tree_info": []}')
+    path.write_text('{"name": "tree", "max_feature_idx": 3, "tree_info": []}')
     with pytest.raises(DataError, match=r"dump_model.*save_model\('model.txt'\)"):
         load_model(path)

@@ -220,3 +220,13 @@ def test_numbers_that_lightgbm_reads_as_zero_go_where_zero_goes(zero_as_missing:
     near = [edge, 1e-36, 0.0, np.nextafter(edge, 1.0), np.nan]
     tiny = rng.choice(np.asarray(near + [-value for value in near]), size=rows.shape)
     np.testing.assert_array_equal(trees.scores(tiny), model.score(tiny))
+
+
+def test_a_file_that_is_cut_off_is_refused(ranker: Any) -> None:
+    text = ranker.booster_.model_to_string()
+    body = text[: text.index("end of trees") + 5]
+    for part in range(1, 60):
+        with pytest.raises(DataError, match=r"^model\.txt"):
+            parse_lightgbm(body[: len(body) * part // 60], source="model.txt")
+    with pytest.raises(DataError, match=r"model\.txt.*cannot be read"):
+        parse_lightgbm(text.replace("leaf_value=", "leaf_value=x", 1), source="model.txt")

@@ -188,3 +188,21 @@ def test_the_number_that_an_estimator_takes_for_missing_is_read_so(missing: floa
     read = np.where(rows == np.float64(missing), np.nan, rows)
     other = XGBoostModel(ranker.get_booster(), list("abcd"))
     np.testing.assert_array_equal(found, check_trees(other, read[:200], read[200:400], atol=SINGLE))
+
+
+def test_an_estimator_scores_by_its_best_iteration_however_it_stopped(
+    example: tuple[Floats, Floats, Any], tmp_path: Path
+) -> None:
+    rows, grades, _ = example
+    given = {"eval_set": [(rows[1::2], np.sin(grades[1::2] * 9))], "verbose": False}
+    options: dict[str, Any] = {"n_estimators": 30, "learning_rate": 0.9, "n_jobs": 1}
+    called = xgboost.XGBRegressor(callbacks=[xgboost.callback.EarlyStopping(rounds=2)], **options)
+    stopped = xgboost.XGBRegressor(early_stopping_rounds=2, **options)
+    for model in (called, stopped):
+        model.fit(rows[::2], grades[::2], **given)
+        assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    stopped.save_model(tmp_path / "model.json")
+    loaded = xgboost.XGBRegressor()
+    loaded.load_model(tmp_path / "model.json")
+    for model in (called, stopped, loaded):
+        np.testing.assert_allclose(XGBoostModel(model).score(rows), model.predict(rows), rtol=0, atol=1e-5)

@@ -80,7 +80,7 @@ def _reader_of(text: str, file: str) -> Reader:
     if head.startswith("["):
         return _xgboost_dump
     if head.startswith("{"):
-        if '"tree_info"' in text:
+        if '"max_feature_idx"' in text:
             raise DataError(
                 "this is what LightGBM's dump_model() gives; save the model with "
                 "booster.save_model('model.txt') and read that",

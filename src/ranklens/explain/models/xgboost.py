@@ -70,7 +70,8 @@ def _best(model: Any) -> Any:
     if hasattr(model, "save_raw"):
         return model
     booster = model.get_booster()
-    best = getattr(model, "best_iteration", None) if getattr(model, "early_stopping_rounds", None) else None
+    # Known where training stopped early, by whatever means, also after the estimator was saved and loaded.
+    best = getattr(model, "best_iteration", None)
     return booster if best is None else booster[: best + 1]
 
 

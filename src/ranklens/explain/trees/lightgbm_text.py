@@ -21,6 +21,7 @@ _MISSING_SHIFT = 2
 _MISSING_ZERO = 1
 _MISSING_NAN = 2
 _WORD_BITS = 32
+_END = "\nend of trees"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def parse_lightgbm(text: str, *, source: str | None = None) -> LightGBMText:
     Raises
     ------
     DataError
-        When the text is no LightGBM model.
+        When the text is no LightGBM model, or not all of one.
     UnsupportedTreesError
         When its leaves are linear models, or it has one score a class.
     """
@@ -49,10 +50,26 @@ def parse_lightgbm(text: str, *, source: str | None = None) -> LightGBMText:
     if per_iteration != 1:
         raise UnsupportedTreesError(f"the model has {per_iteration} classes and a score for each")
     names = tuple(header["feature_names"].split(" "))
-    trees = [_tree(block) for block in blocks]
+    _check_complete(text, header, len(blocks), source)
+    try:
+        trees = [_tree(block) for block in blocks]
+    except UnsupportedTreesError:
+        raise
+    except (KeyError, ValueError, IndexError) as error:
+        raise DataError(f"a tree of this LightGBM model cannot be read: {error!r}", file=source) from error
     if "average_output" in header:
         trees = [_scaled(tree, 1.0 / len(trees)) for tree in trees]
     return LightGBMText(names, header.get("objective", ""), TreeEnsemble.of(trees, len(names)))
+
+
+def _check_complete(text: str, header: dict[str, str], n_trees: int, source: str | None) -> None:
+    promised = len(header["tree_sizes"].split()) if "tree_sizes" in header else n_trees
+    if n_trees != promised or _END not in text:
+        raise DataError(
+            f"this LightGBM model is cut off: it holds {n_trees} of {promised} trees"
+            f"{'' if _END in text else ', and not its last line'}; save it again",
+            file=source,
+        )
 
 
 def _sections(text: str) -> Iterator[dict[str, str]]:
