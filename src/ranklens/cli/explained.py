@@ -46,7 +46,8 @@ def pair(task: Task, options: Mapping[str, Any]) -> PairwiseExplanation:
     from ranklens.explain.queries import stacked
 
     stack = stacked([_query_of(task.queries, options["pair"])], task.model.names)
-    a, b = (stack.host[stack.documents.index(document)] for document in options["pair"])
+    # Lists, unlike arrays, go to the backend that was asked for.
+    a, b = (stack.host[stack.documents.index(document)].tolist() for document in options["pair"])
     how = {name: options[name] for name in ("method", "max_rows", "seed")}
     return pairwise(task.model, a, b, groups=task.groups, **how)
 

@@ -52,8 +52,8 @@ class Effects:
         labels: dict[str, int] = {}
         found = []
         for side in self._sides:
-            features = side.stack.host
-            found.append(pairwise_many(side.model, features[fallen], features[risen], **options))
+            rows = (side.stack.rows(np.asarray(place, dtype=np.int64)) for place in (fallen, risen))
+            found.append(pairwise_many(side.model, *rows, **options))
             for name in found[-1].names:
                 labels.setdefault(name, len(labels))
         a, b = np.zeros((2, len(chosen), len(labels)))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ranklens.arrays import Seed, seed_of
+import numpy as np
+
+from ranklens.arrays import Seed, resolve_backend, seed_of
 from ranklens.core import DataError
 from ranklens.core.explanations import PairwiseExplanation, PairwiseExplanations
+from ranklens.explain.closed_form import closed_form, explain_trees
 from ranklens.explain.method import DEFAULT_ROWS, Budget, check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
 from ranklens.explain.players import players_of
-from ranklens.explain.rows import feature_names, many_rows, one_row, promoted
+from ranklens.explain.rows import feature_names, many_rows, one_row, promoted, rows_there
 from ranklens.explain.solving import explain_rows
 
 Groups = Iterable[Iterable[str]]
@@ -88,16 +91,8 @@ def pairwise(
     bm25 -0.275
     price +0.000
     """
-    adapted = as_model(model, a)
-    found = explain_rows(
-        adapted,
-        adapted.backend_for(a),
-        *promoted(one_row(a, adapted.names, "a"), one_row(b, adapted.names, "b")),
-        players_of(adapted.names, groups),
-        budget=Budget(method, max_rows, n_permutations),
-        batch_rows=checked_batch(batch_rows),
-        seed=seed_of(seed),
-    )
+    budget = Budget(method, max_rows, n_permutations)
+    found = _explained(model, a, b, groups, budget, batch_rows, seed, single=True)
     explanation: PairwiseExplanation = found[0]
     return explanation
 
@@ -143,21 +138,52 @@ def pairwise_many(
     array([[7. , 6. ],
            [0.5, 0.5]])
     """
+    return _explained(model, a, b, groups, Budget(method, max_rows, n_permutations), batch_rows, seed)
+
+
+def _explained(
+    model: Any,
+    a: Any,
+    b: Any,
+    groups: Groups | None,
+    budget: Budget,
+    batch_rows: int | None,
+    seed: Seed,
+    *,
+    single: bool = False,
+) -> PairwiseExplanations:
     adapted = as_model(model, a)
-    rows_a, rows_b = promoted(many_rows(a, adapted.names, "a"), many_rows(b, adapted.names, "b"))
-    n = max(len(rows_a), len(rows_b))
-    if len(rows_a) != len(rows_b) and 1 not in (len(rows_a), len(rows_b)):
-        raise DataError(f"a has {len(rows_a)} rows and b {len(rows_b)}; row i of one belongs to row i of b")
+    players, batch, number = players_of(adapted.names, groups), checked_batch(batch_rows), seed_of(seed)
+    trees = closed_form(adapted, budget.method)
+    backend = adapted.backend_for(a) if trees is None else resolve_backend(a)
+    if trees is None:
+        pick = one_row if single else many_rows
+        rows_a, rows_b = promoted(*(pick(rows, adapted.names, what) for rows, what in ((a, "a"), (b, "b"))))
+    else:
+        rows_a, rows_b = (
+            rows_there(rows, backend, adapted.names, what, single=single)
+            for rows, what in ((a, "a"), (b, "b"))
+        )
+    rows_a, rows_b = _paired(rows_a, rows_b)
+    if trees is not None:
+        return explain_trees(adapted, trees, backend, rows_a, rows_b, players, seed=number)
     return explain_rows(
-        adapted,
-        adapted.backend_for(a),
-        rows_a.repeat(n // max(len(rows_a), 1), axis=0) if len(rows_a) != n else rows_a,
-        rows_b.repeat(n // max(len(rows_b), 1), axis=0) if len(rows_b) != n else rows_b,
-        players_of(adapted.names, groups),
-        budget=Budget(method, max_rows, n_permutations),
-        batch_rows=checked_batch(batch_rows),
-        seed=seed_of(seed),
+        adapted, backend, rows_a, rows_b, players, budget=budget, batch_rows=batch, seed=number
     )
+
+
+def _paired(a: Any, b: Any) -> tuple[Any, Any]:
+    """Let a single row stand for as many as the other has."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    if n_a != n_b and 1 not in (n_a, n_b):
+        raise DataError(f"a has {n_a} rows and b {n_b}; row i of one belongs to row i of b")
+    return (_repeated(a, n_b) if n_a == 1 else a), (_repeated(b, n_a) if n_b == 1 else b)
+
+
+def _repeated(row: Any, n: int) -> Any:
+    if isinstance(row, np.ndarray):
+        return row.repeat(n, axis=0)
+    return resolve_backend(row).xp.broadcast_to(row, (n, row.shape[1]))
 
 
 def as_model(model: Any, values: Any) -> Model:

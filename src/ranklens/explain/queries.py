@@ -64,6 +64,13 @@ class Stack:
         """The largest grade of all, at least 0."""
         return max((float(pool[0]) for pool in self.pools if pool.size), default=0.0)
 
+    def rows(self, index: NDArray[np.int64]) -> Any:
+        """Return the features of some documents, where they came from."""
+        if isinstance(self.features, np.ndarray):
+            return self.features[index]
+        backend = backend_of(self.features)
+        return backend.xp.take(self.features, backend.asarray(index), axis=0)
+
     def on(self, backend: Backend, dtype: Any = None) -> Any:
         """Return the features on a backend, by default in their own type, not moved without need.
 

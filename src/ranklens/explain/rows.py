@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import is_array, to_host
+from ranklens.arrays import Backend, backend_of, is_array, to_host
 from ranklens.core import DataError
 from ranklens.core.errors import nearest_names
 
@@ -52,12 +52,42 @@ def many_rows(values: Any, names: Sequence[str], what: str, *, single: bool = Fa
     rows = to_host(values)[0] if is_array(values) else _numbers(values, what)
     if rows.ndim == 1 and single:
         rows = rows[None, :]
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        wanted = f"({len(names)},)" if single else f"(n, {len(names)})"
-        raise DataError(f"{what} has shape {rows.shape[single and rows.ndim == 2 :]}; {wanted} is needed")
+    _check_shape(rows.shape, names, what, single)
     if rows.dtype.kind not in "fiub":
         raise DataError(f"{what} holds {rows.dtype} values; features must be real numbers")
     return rows
+
+
+def rows_there(
+    values: Any, backend: Backend, names: Sequence[str], what: str, *, single: bool = False
+) -> Any:
+    """Return what `many_rows` does (or `one_row`); an array of numbers that is on a device stays there.
+
+    It must be the device of `backend`, and have float64.
+    """
+    if not is_array(values) or isinstance(values, np.ndarray) or not _computable(values, backend):
+        return one_row(values, names, what) if single else many_rows(values, names, what)
+    rows = backend.asarray(values, dtype=values.dtype)
+    if len(rows.shape) == 1 and single:
+        rows = rows[None, :]
+    _check_shape(tuple(rows.shape), names, what, single)
+    return one_row(rows, names, what) if single and rows.shape[0] != 1 else rows
+
+
+def _computable(values: Any, backend: Backend) -> bool:
+    own, xp = backend_of(values), backend.xp
+    there = (own.name, own.device) == (backend.name, backend.device) and backend.float_dtype == xp.float64
+    kinds = [getattr(xp, name) for name in _EXACT if hasattr(xp, name)]
+    return there and any(values.dtype == kind for kind in kinds)
+
+
+_EXACT = ("float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+def _check_shape(shape: tuple[int, ...], names: Sequence[str], what: str, single: bool) -> None:
+    if len(shape) != 2 or shape[1] != len(names):
+        wanted = f"({len(names)},)" if single else f"(n, {len(names)})"
+        raise DataError(f"{what} has shape {shape[single and len(shape) == 2 :]}; {wanted} is needed")
 
 
 def promoted(a: Rows, b: Rows) -> tuple[Rows, Rows]:

@@ -35,23 +35,13 @@ def explain_rows(
     """Explain row i of `b` against row i of `a`, both of shape (n, features) and one floating type."""
     setup = Setup(model, backend, a, b, players, differing(a, b))
     answer = Answer.empty(len(a), len(players.labels))
-    trees = model.trees() if budget.method in ("auto", "tree") else None
-    if trees is not None:
-        answer.take_trees(setup, trees)
-    elif budget.method == "tree":
-        why = getattr(model, "without_trees", None)
-        raise ValueError(
-            f"method='tree' needs a tree ensemble that has a closed form, and {model.kind} has none"
-            f"{f' ({why})' if why else ''}; use method='auto'"
-        )
-    else:
-        with backend.precise():
-            answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows))
+    with backend.precise():
+        answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows))
     return PairwiseExplanations(
         names=players.labels,
         feature_names=model.names,
         contributions=answer.contributions,
-        scores=answer.scores if trees is None else lambda: (trees.scores(a), trees.scores(b)),
+        scores=answer.scores,
         values_a=a,
         values_b=b,
         standard_errors=answer.errors,
@@ -165,17 +155,6 @@ class Answer(NamedTuple):
         host = iter(to_host(*(array for found in arrays for array in found)) if arrays else ())
         for game in games:
             self.take(setup, game, *(next(host) for _ in range(6)))
-
-    def take_trees(self, setup: Setup, trees: Any) -> None:
-        """Fill in the closed form of a tree ensemble, which asks the model nothing."""
-        from ranklens.explain.trees import tree_contributions
-
-        grouped = len(setup.players.labels) < setup.a.shape[1]
-        of_feature = setup.players.of_feature if grouped else None
-        with setup.backend.precise():
-            (found,) = to_host(tree_contributions(trees, setup.a, setup.b, setup.backend, of_feature))
-        self.contributions[:] = found
-        self.methods[:] = ["tree"] * len(self.methods)
 
     def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
         """Take over what was found out about one game."""

@@ -41,7 +41,7 @@ class Reading:
 
     def on_device(self, values: Any, xp: Any) -> Any:
         """Do the same to a device's own array."""
-        read = xp.asarray(values, dtype=xp.float64, copy=True)
+        read = xp.astype(values, xp.float64)
         if self.single:
             read = xp.astype(xp.astype(read, xp.float32), xp.float64)
         return read if math.isnan(self.missing) else xp.where(read == self._marked, xp.nan, read)

@@ -1,0 +1,72 @@
+"""Explain rows under a tree ensemble: no model call, and one transfer to the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ranklens.arrays import Backend, to_host
+from ranklens.core.explanations import PairwiseExplanations
+from ranklens.explain.models.base import Model
+from ranklens.explain.players import Players
+from ranklens.explain.rows import Rows, promoted
+from ranklens.explain.trees import TreeEnsemble, tree_contributions
+
+
+def closed_form(model: Model, method: str) -> TreeEnsemble | None:
+    """Return the trees that a method uses, if any.
+
+    Raises
+    ------
+    ValueError
+        When the method needs them and there are none.
+    """
+    trees: TreeEnsemble | None = model.trees() if method in ("auto", "tree") else None
+    if method == "tree" and trees is None:
+        why = getattr(model, "without_trees", None)
+        raise ValueError(
+            f"method='tree' needs a tree ensemble that has a closed form, and {model.kind} has none"
+            f"{f' ({why})' if why else ''}; use method='auto'"
+        )
+    return trees
+
+
+def explain_trees(
+    model: Model, trees: TreeEnsemble, backend: Backend, a: Any, b: Any, players: Players, *, seed: int
+) -> PairwiseExplanations:
+    """Explain row i of `b` against row i of `a`.
+
+    Parameters
+    ----------
+    a, b : arrays, shape (n, features)
+        On the host or on the device of `backend`.
+    """
+    n, n_players = a.shape[0], len(players.labels)
+    of_feature = players.of_feature if n_players < a.shape[1] else None
+    with backend.precise():
+        found = tree_contributions(trees, a, b, backend, of_feature)
+        host = _on_host(found, a, b)
+    rows_a, rows_b = promoted(host[1], host[2])
+    none = np.zeros(n, dtype=np.int64)
+    return PairwiseExplanations(
+        names=players.labels,
+        feature_names=model.names,
+        contributions=host[0],
+        # They would take as long again, so they wait until someone asks.
+        scores=lambda: (trees.scores(rows_a), trees.scores(rows_b)),
+        values_a=rows_a,
+        values_b=rows_b,
+        standard_errors=np.broadcast_to(np.nan, (n, n_players)),
+        n_model_rows=none,
+        degrees_of_freedom=none,
+        methods=["tree"] * n,
+        seed=seed,
+    )
+
+
+def _on_host(*arrays: Any) -> list[Rows]:
+    """Bring those that are on a device to the host, all at once."""
+    there = [array for array in arrays if not isinstance(array, np.ndarray)]
+    fetched = iter(to_host(*there) if there else ())
+    return [array if isinstance(array, np.ndarray) else next(fetched) for array in arrays]
