@@ -7,13 +7,13 @@ that a count of extreme flips is a count of t beyond two thresholds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays.budget import cut, rows_within
-from ranklens.arrays.choice import open_backend
-from ranklens.arrays.counting import count_draws
+from ranklens.arrays.host_draws import DrawnCounts
 from ranklens.arrays.streams import Purpose, words
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,8 @@ WordsOf = Callable[[range], NDArray[np.uint64]]
 _FLOAT_BYTES = 8
 _BLOCK = 512
 _COUNTED_BLOCK = 1024
+# Words, their indices, integer and floating counts of one resample.
+_COUNT_COPIES = 4
 _WORD_BITS = 64
 _ROWS_AT_ONCE = 1024
 
@@ -81,18 +83,16 @@ def count_true(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(total, dtype=np.int64)
 
 
-def drawn_sums(values: Floats, indices_of: Callable[[range], NDArray[np.int64]], resamples: range) -> Floats:
-    """Return the sums (rows, resamples) of what is drawn among `values` (rows, n).
+def drawn_sums(values: NDArray[Any], seed: int, resamples: range) -> NDArray[Any]:
+    """Return the sums (rows, resamples) of what is drawn among `values` (rows, n), of their type.
 
-    `indices_of` gives the draws (n, resamples) of some resamples; how often each query is drawn is then
-    multiplied with all rows.
+    How often each query is drawn is multiplied with all rows.
     """
     n_rows, n = values.shape
-    sums = np.empty((n_rows, len(resamples)))
-    host = open_backend("numpy")
-    row_bytes = 5 * _FLOAT_BYTES * n
-    for some in cut(resamples, rows_within(row_bytes, min(len(resamples), _COUNTED_BLOCK), share=0.25)):
-        counts = count_draws(host, indices_of(some), n)
+    sums = np.empty((n_rows, len(resamples)), dtype=values.dtype)
+    length = rows_within(_COUNT_COPIES * _FLOAT_BYTES * n, min(len(resamples), _COUNTED_BLOCK), share=0.25)
+    counts_of = DrawnCounts(seed, n, length, values.dtype)
+    for some in cut(resamples, length):
         first = some.start - resamples.start
-        np.matmul(values, counts.T, out=sums[:, first : first + len(some)])
+        np.matmul(values, counts_of(some).T, out=sums[:, first : first + len(some)])
     return sums

@@ -2,19 +2,19 @@
 
 A product of matrices rounds differently from the sum of a single sample. The few sums of a row that decide
 about its interval are made again as those of a single sample are, so that both intervals are equal to the
-last bit.
+last bit; the product itself may therefore be one of float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays.budget import cut, rows_within
-from ranklens.arrays.host_batch import count_true
+from ranklens.arrays.host_batch import count_true, drawn_sums
 from ranklens.arrays.host_loops import add_resampled_pairs
 from ranklens.arrays.threads import for_each, n_cores
 
@@ -27,6 +27,9 @@ _ROWS_AT_ONCE = 16
 _BLOCK = 4096
 # Of a pair: the words, indices, places and values of the two draws of eight columns.
 _PAIR_COPIES = 64
+# With more draws the rounding of float32 would leave too many sums to make again.
+_MOST_NARROW = 1024
+_EPS, _NARROW_EPS = 2.0**-52, 2.0**-23
 
 
 def ends_of_rows(sums: Floats, ranks: Ranks) -> Floats:
@@ -43,64 +46,103 @@ def ends_of_rows(sums: Floats, ranks: Ranks) -> Floats:
     return found
 
 
-def ends_as_alone(
-    values: Floats, sums: Floats, ends: Floats, ranks: Ranks, seed: int, parts: Sequence[range]
+def ends_of_resamples(
+    values: Floats, seed: int, n_resamples: int, ranks: Ranks, parts: Sequence[range]
 ) -> Floats:
-    """Return `ends` as they are when each row is resampled alone.
+    """Return the elements of four ranks among the resampled sums of each row, as it has them alone.
 
     Parameters
     ----------
     values : array, shape (rows, n)
-    sums : array, shape (rows, m)
-        Of the resamples 0, 1, ... of `values`, however rounded.
-    ends : array, shape (rows, 4)
-        What `ends_of_rows` gives for them.
+    seed, n_resamples : int
     ranks : four ints
-    seed : int
+        The first two are neighbours or one, as are the last two.
     parts : sequence of range
         The word columns whose sums a single sample adds up one after the other.
+
+    Returns
+    -------
+    array, shape (rows, 4)
     """
-    slack = np.abs(values).sum(axis=1) * (values.shape[1] * np.finfo(np.float64).eps)
-    near = _near_ends(sums, ends, slack)
-    alone = sums_alone(values, near.pairs, seed, parts)
-    ordered = alone[np.lexsort((alone, near.pairs[0]))]
-    begins = np.searchsorted(near.pairs[0], np.arange(values.shape[0]))
-    at = [begins + rank - near.below[:, 0] for rank in ranks[:2]]
-    at += [begins + rank - near.below[:, 1] + near.before for rank in ranks[2:]]
-    return ordered[np.stack(at, axis=1)]
+    scaled = _Scaled.of(values)
+    near = _Near.of(drawn_sums(scaled.values, seed, range(n_resamples)), scaled.slack, ranks)
+    ends = np.ldexp(near.ends, scaled.exponent[:, None])
+    inexact = np.flatnonzero(scaled.slack > 0.0)
+    if inexact.size:
+        ends[inexact] = near.mended(inexact, sums_alone(values, near.pairs, seed, parts), ranks)
+    return ends
+
+
+class _Scaled(NamedTuple):
+    """Rows (rows, n) times 2^-exponent, and twice what sums of n draws can be off; 0 where they are exact."""
+
+    values: NDArray[Any]
+    exponent: Counts
+    slack: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> _Scaled:
+        n = values.shape[1]
+        largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+        whole = np.all(np.rint(values) == values, axis=1)
+        if n > _MOST_NARROW:
+            slack = np.abs(values).sum(axis=1) * (n * _EPS)
+            exact = whole & (largest * n < 2.0 / _EPS)
+            return cls(values, np.zeros(len(values), np.int64), np.where(exact, 0.0, slack))
+        exponent = np.frexp(largest)[1].astype(np.int64)
+        narrow = np.ldexp(values, -exponent[:, None]).astype(np.float32)
+        exact = whole & (largest * n < 2.0 / _NARROW_EPS)
+        # Each value, product and sum is rounded, all at most n in size, and the bounds that sums are held to.
+        return cls(narrow, exponent, np.where(exact, 0.0, n * (n + 4) * _NARROW_EPS))
 
 
 class _Near(NamedTuple):
-    """Row and resample, by row, of the sums near an end (2, pairs).
+    """The ends (rows, 4) of rows of sums, and all sums that lie near them, of rows with slack.
 
-    `below` (rows, 2) counts the sums of a row below the range of either end, and `before` (rows,) those of
-    its pairs that lie below the upper range.
+    `pairs` (2, pairs) are rows and resamples of the latter, by row; `below` (rows, 2) counts the sums of a
+    row below the range of either end, and `before` (rows,) those of its pairs below the upper range.
     """
 
+    ends: Floats
     pairs: Counts
     below: Counts
     before: Counts
 
+    @classmethod
+    def of(cls, sums: NDArray[Any], slack: Floats, ranks: Ranks) -> _Near:
+        n_rows, m = sums.shape
+        ends, below = np.empty((n_rows, 4)), np.empty((n_rows, 2), dtype=np.int64)
+        before = np.empty(n_rows, dtype=np.int64)
+        found = {rows.start: np.empty((2, 0), dtype=np.int64) for rows in cut(range(n_rows), _ROWS_AT_ONCE)}
 
-def _near_ends(sums: Floats, ends: Floats, slack: Floats) -> _Near:
-    n_rows, m = sums.shape
-    below, before = np.empty((n_rows, 2), dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    found = {rows.start: np.empty((2, 0), dtype=np.int64) for rows in cut(range(n_rows), _ROWS_AT_ONCE)}
+        def look(rows: range) -> None:
+            part = slice(rows.start, rows.stop)
+            own, margin = sums[part], slack[part, None]
+            ends[part] = _ends(own.copy(), ranks)
+            if not margin.any():
+                return
+            lowest = np.where(margin > 0.0, ends[part, ::2] - margin, np.inf).astype(sums.dtype)
+            highest = (ends[part, 1::2] + margin).astype(sums.dtype)
+            inside = np.zeros(own.shape, dtype=bool)
+            for side in (0, 1):
+                reached = own >= lowest[:, side, None]
+                below[part, side] = m - count_true(reached)
+                before[part] = count_true(inside & ~reached)
+                inside |= reached & (own <= highest[:, side, None])
+            # Of two dimensions nonzero is several times slower.
+            row, resample = np.divmod(np.flatnonzero(inside), m)
+            found[rows.start] = np.stack([row + rows.start, resample])
 
-    def look(rows: range) -> None:
-        part = slice(rows.start, rows.stop)
-        own, edges, margin = sums[part], ends[part], slack[part]
-        inside = np.zeros(own.shape, dtype=bool)
-        for side in (0, 1):
-            reached = own >= (edges[:, 2 * side] - margin)[:, None]
-            below[part, side] = m - count_true(reached)
-            before[part] = count_true(inside & ~reached)
-            inside |= reached & (own <= (edges[:, 2 * side + 1] + margin)[:, None])
-        row, resample = np.nonzero(inside)
-        found[rows.start] = np.stack([row + rows.start, resample])
+        _by_rows(look, n_rows)
+        return cls(ends, np.concatenate(list(found.values()), axis=1), below, before)
 
-    _by_rows(look, n_rows)
-    return _Near(np.concatenate(list(found.values()), axis=1), below, before)
+    def mended(self, rows: Counts, sums: Floats, ranks: Ranks) -> Floats:
+        """Return the ends of some rows when `sums` are those of the pairs."""
+        ordered = sums[np.lexsort((sums, self.pairs[0]))]
+        begins = np.searchsorted(self.pairs[0], rows)
+        at = [begins + rank - self.below[rows, 0] for rank in ranks[:2]]
+        at += [begins + rank - self.below[rows, 1] + self.before[rows] for rank in ranks[2:]]
+        return np.asarray(ordered[np.stack(at, axis=1)])
 
 
 def sums_alone(values: Floats, pairs: Counts, seed: int, parts: Sequence[range]) -> Floats:
@@ -130,7 +172,7 @@ def _by_rows(task: Callable[[range], None], n_rows: int) -> None:
     for_each(task, cut(range(n_rows), _ROWS_AT_ONCE), n_threads=n_cores())
 
 
-def _ends(part: Floats, ranks: Ranks) -> Floats:
+def _ends(part: NDArray[Any], ranks: Ranks) -> NDArray[Any]:
     """Partition twice at a single rank: several times faster than once at four."""
     near, low, high, far = ranks
     if not near < low < high < far:

@@ -79,11 +79,11 @@ def _on_host(values: Any, seed: int, resamples: range) -> Any:
 
 
 def _rows_on_host(values: Any, seed: int, resamples: range) -> Any:
-    rows, n = values.shape
+    rows = values.shape[0]
     if rows < ROWS_WORTH_COUNTING:
         alone = [_on_host(values[row], seed, resamples) for row in range(rows)]
         return backend_of(values).xp.stack(alone)
-    return drawn_sums(values, functools.partial(_draws, backend_of(values), seed, n), resamples)
+    return drawn_sums(values, seed, resamples)
 
 
 def _draws(backend: Any, seed: int, n: int, some: range) -> Any:

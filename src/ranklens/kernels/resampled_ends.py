@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ranklens.arrays import backend_of, compiled, spread
-from ranklens.arrays.host_ends import ends_as_alone, ends_of_rows
+from ranklens.arrays.host_ends import ends_of_resamples, ends_of_rows
 from ranklens.arrays.jax_ends import ends_of_columns
 from ranklens.kernels.resample_sums import (
     ROWS_WORTH_COUNTING,
@@ -35,19 +35,13 @@ def resampled_ends(
     """
     backend = backend_of(values)
     rows, resamples = values.shape[0], range(n_resamples)
+    if backend.name == "numpy" and rows >= ROWS_WORTH_COUNTING and n < WIDE_FROM:
+        return ends_of_resamples(values, seed, n_resamples, ranks, column_parts(n_word_columns(n)))
     if backend.name == "jax" and worth_counting(values):
         by_resample = counted_sums(values, n, seed=seed, resamples=resamples)
         counted = compiled(ends_of_columns, backend, static=("ranks",))
         return counted(spread(by_resample, backend, axis=1), ranks=ranks)
     sums = resample_sums(values, n, seed=seed, resamples=resamples)
-    if backend.name != "numpy":
-        return compiled(order_statistics, backend, static=("ranks",))(sums, ranks=ranks)
-    ends = ends_of_rows(sums, ranks)
-    inexact = ~backend.xp.all(backend.xp.round(values) == values, axis=1)
-    if rows < ROWS_WORTH_COUNTING or n >= WIDE_FROM or not backend.xp.any(inexact):
-        return ends
-    parts = column_parts(n_word_columns(n))
-    if backend.xp.all(inexact):
-        return ends_as_alone(values, sums, ends, ranks, seed, parts)
-    ends[inexact] = ends_as_alone(values[inexact], sums[inexact], ends[inexact], ranks, seed, parts)
-    return ends
+    if backend.name == "numpy":
+        return ends_of_rows(sums, ranks)
+    return compiled(order_statistics, backend, static=("ranks",))(sums, ranks=ranks)

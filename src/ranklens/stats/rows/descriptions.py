@@ -5,36 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.moments import ROUNDING, effect_size
+from ranklens.stats.moments import ROUNDING
 from ranklens.stats.panel import Panel
-from ranklens.stats.ratio import standard_error
+from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class PairedRows:
-    """Values of A and B and their differences, zeros where not both are measured; shapes (rows, queries)."""
+    """Values of A and B and their differences, zeros where not both are measured; shapes (rows, queries).
+
+    `mask` says where both are; `size` (rows,) is the largest of the values. The counts have shape (rows,).
+    """
 
     a: Floats
     b: Floats
     deltas: Floats
-    mask: NDArray[np.bool_]
+    mask: Mask
+    size: Floats
     n: Counts
     n_only_a: Counts
     n_only_b: Counts
-    outcomes: tuple[Counts, Counts, Counts]
+    wins: Counts
+    losses: Counts
 
     @classmethod
     def of(cls, panel: Panel, jobs: Sequence[tuple[int, int, int]]) -> PairedRows:
         """Gather the rows of jobs (measure, run A, run B)."""
-        measure, run_a, run_b = (np.array(column) for column in zip(*jobs, strict=True))
+        measure, run_a, run_b = np.array(jobs, dtype=np.int64).T
         in_a, in_b = panel.measured[run_a, measure], panel.measured[run_b, measure]
         mask = in_a & in_b
         a, b = panel.values[run_a, measure], panel.values[run_b, measure]
@@ -44,26 +50,26 @@ class PairedRows:
             deltas = b - a
         n = np.count_nonzero(mask, axis=1)
         only_a, only_b = np.count_nonzero(in_a, axis=1) - n, np.count_nonzero(in_b, axis=1) - n
-        return cls(a, b, deltas, mask, n, only_a, only_b, _outcomes(a, b, deltas, n))
+        size = np.maximum(largest_of(a), largest_of(b))
+        band = (ROUNDING * np.maximum(size, largest_of(deltas)))[:, None]
+        wins, losses = np.count_nonzero(deltas > band, axis=1), np.count_nonzero(deltas < -band, axis=1)
+        return cls(a, b, deltas, mask, size, n, only_a, only_b, wins, losses)
 
-    def measured(self, i: int) -> tuple[Floats, Floats, Floats]:
-        """Return the paired values of A and B, and their differences, in one row."""
-        if self.n[i] == self.mask.shape[1]:
-            return self.a[i], self.b[i], self.deltas[i]
-        inside = self.mask[i]
-        return self.a[i, inside], self.b[i, inside], self.deltas[i, inside]
+    @property
+    def ties(self) -> Counts:
+        """How many queries neither run wins."""
+        return np.asarray(self.n - self.wins - self.losses)
 
-    def counts(self, i: int) -> dict[str, int]:
-        """Return what is counted in one row."""
-        wins, ties, losses = self.outcomes
-        return {
-            "n_queries": int(self.n[i]),
-            "n_only_a": int(self.n_only_a[i]),
-            "n_only_b": int(self.n_only_b[i]),
-            "wins": int(wins[i]),
-            "ties": int(ties[i]),
-            "losses": int(losses[i]),
-        }
+    def moments(self) -> Moments:
+        """Return the effect and the standard error of each row."""
+        effect, se = np.full((2, len(self.n)), math.nan)
+        some = np.flatnonzero(self.n >= 2)
+        if some.size:
+            mask = self.mask[some]
+            effect[some], se[some] = moments_of(
+                self.deltas[some], self.size[some], None if mask.all() else mask
+            )
+        return Moments(effect, se)
 
 
 class Moments(NamedTuple):
@@ -72,71 +78,47 @@ class Moments(NamedTuple):
     effect: Floats
     se: Floats
 
-    @classmethod
-    def of(cls, rows: PairedRows) -> Moments:
-        """Compute both from exactly rounded sums of each row, elementwise work done for all rows at once."""
-        n_rows, n = rows.deltas.shape
-        effect, se = np.full(n_rows, math.nan), np.full(n_rows, math.nan)
-        whole = np.flatnonzero((rows.n == n) & (n >= 2))
-        if whole.size:
-            deltas = rows.deltas if whole.size == n_rows else rows.deltas[whole]
-            size = _size(rows)[whole]
-            effect[whole], se[whole] = moments_of(deltas, size)
-        for i in np.flatnonzero((rows.n < n) & (rows.n >= 2)).tolist():
-            a, b, deltas = rows.measured(i)
-            largest = float(max(np.abs(a).max(), np.abs(b).max()))
-            own = effect_size(deltas, size=largest)
-            effect[i] = math.nan if own is None else own
-            se[i] = standard_error(deltas, size=largest)
-        return cls(effect, se)
 
-    def row(self, i: int) -> dict[str, Any]:
-        """Return both as a result has them."""
-        effect, se = float(self.effect[i]), float(self.se[i])
-        return {"effect": None if math.isnan(effect) else effect, "se": None if math.isnan(se) else se}
+def largest_of(values: Floats) -> Floats:
+    """Return the largest absolute value of each row; 0 of no values."""
+    return np.asarray(np.maximum(values.max(axis=1, initial=0.0), -values.min(axis=1, initial=0.0)))
 
 
-def _size(rows: PairedRows) -> Floats:
-    return np.asarray(np.maximum(np.abs(rows.a).max(axis=1), np.abs(rows.b).max(axis=1)))
+def moments_of(deltas: Floats, size: Floats, mask: Mask | None = None) -> Moments:
+    """Return mean over standard deviation (NaN without spread), and the standard error of the mean.
 
-
-def _outcomes(a: Floats, b: Floats, deltas: Floats, n: Counts) -> tuple[Counts, Counts, Counts]:
-    if deltas.shape[1] == 0:
-        return n, n, n
-    size = np.maximum(np.abs(a).max(axis=1), np.abs(b).max(axis=1))
-    band = (ROUNDING * np.maximum(size, np.abs(deltas).max(axis=1)))[:, None]
-    wins, losses = np.count_nonzero(deltas > band, axis=1), np.count_nonzero(deltas < -band, axis=1)
-    return wins, n - wins - losses, losses
-
-
-def moments_of(deltas: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """Return mean over standard deviation (NaN without spread), and the standard error of the mean."""
-    n = deltas.shape[1]
-    largest = np.abs(deltas).max(axis=1)
-    scale = _scales(largest)
+    `size` (rows,) is the largest of the values that were subtracted. Where `mask` is False, `deltas` are zero
+    and do not count; at least two of each row do. The sums are rounded once.
+    """
+    n = deltas.shape[1] if mask is None else np.count_nonzero(mask, axis=1)
+    scale = _scales(largest_of(deltas))
     scaled = deltas / scale[:, None]
-    reach = np.maximum(np.abs(scaled).max(axis=1), size / scale)
-    flat: NDArray[np.bool_] = scaled.max(axis=1) - scaled.min(axis=1) <= ROUNDING * reach
+    inside = True if mask is None else mask
+    highest = scaled.max(axis=1, initial=-math.inf, where=inside)
+    lowest = scaled.min(axis=1, initial=math.inf, where=inside)
+    reach = np.maximum(np.maximum(highest, -lowest), size / scale)
+    flat: Mask = highest - lowest <= ROUNDING * reach
     means = exact_sums(scaled) / n
     centred = scaled - means[:, None]
+    if mask is not None:
+        centred[~mask] = 0.0
     sd = np.where(flat, 0.0, np.sqrt(exact_sums(centred * centred) / (n - 1)))
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.asarray(np.where(flat, math.nan, means / sd))
-    return effect, np.asarray(sd * scale / math.sqrt(n))
+    return Moments(effect, np.asarray(sd * scale / np.sqrt(n)))
 
 
-def means_of(values: Floats) -> Floats:
-    """Return the mean of each row by an exactly rounded sum, as `ranklens.stats.moments.mean` does."""
-    scale = _scales(np.abs(values).max(axis=1))
-    return np.asarray(exact_sums(values / scale[:, None]) / values.shape[1] * scale + 0.0)
+def means_of(values: Floats, n: Counts | None = None) -> Floats:
+    """Return the mean of each row by an exactly rounded sum, as `ranklens.stats.moments.mean` does.
+
+    With `n` (rows,) given, so many values of a row count, and the others are zero.
+    """
+    scale = _scales(largest_of(values))
+    count = values.shape[1] if n is None else n
+    return np.asarray(exact_sums(values / scale[:, None]) / count * scale + 0.0)
 
 
 def _scales(largest: Floats) -> Floats:
     """Return a power of two above each value, so that dividing by it and multiplying again are exact."""
     exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
     return np.where(largest > 0.0, np.ldexp(1.0, exponent), 1.0)
-
-
-def exact_sums(values: Floats) -> Floats:
-    """Return the exactly rounded sum of each row."""
-    return np.array([math.fsum(row) for row in values.tolist()], dtype=np.float64)

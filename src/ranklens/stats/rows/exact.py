@@ -13,12 +13,13 @@ from ranklens.stats.exact.p_value import CLOSED_FORM, exact_is_cheap, exact_p_va
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
-from ranklens.stats.rows.descriptions import exact_sums, moments_of
+from ranklens.stats.rows.descriptions import moments_of
 from ranklens.stats.rows.intervals import IntervalRows, measured
 from ranklens.stats.rows.jobs import together
 from ranklens.stats.rows.kinds import ExactRows
 from ranklens.stats.rows.p_values import TailRows, count_on_lattice, list_subsets, put_log_p
 from ranklens.stats.rows.statistics import RowStatistics
+from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]

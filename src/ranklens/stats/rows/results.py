@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,19 +15,20 @@ from numpy.typing import NDArray
 from ranklens.arrays import current_backend, cut, rows_within
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.per_query import MetricResult
-from ranklens.stats.moments import mean
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair
 from ranklens.stats.panel import Panel
 from ranklens.stats.rows.batch import Batch
-from ranklens.stats.rows.descriptions import Moments, PairedRows, means_of
+from ranklens.stats.rows.descriptions import PairedRows, means_of
 from ranklens.stats.rows.methods import row_statistics
 from ranklens.stats.rows.statistics import RowStatistics, enough
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 _FLOAT_BYTES = 8
 _COPIES = 8
+_STATISTICS = ("ci_low", "ci_high", "p_value", "p_error", "log10_p")
 
 
 class Job(NamedTuple):
@@ -48,11 +51,10 @@ class Experiment:
     runs: Sequence[str]
     measures: Sequence[str]
     results: Sequence[Sequence[MetricResult]]
-    means: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def within(self, places: NDArray[np.int64]) -> Experiment:
         """Return the same on some of the queries."""
-        return dataclasses.replace(self, panel=self.panel.within(places), means={})
+        return dataclasses.replace(self, panel=self.panel.within(places))
 
     def compared(self, options: Options, segment: str | None = None) -> Iterator[ComparisonResult]:
         """Yield the result of each job; as many are computed at a time as the memory budget holds."""
@@ -85,66 +87,72 @@ class Experiment:
         with backend.precise():
             mask = None if rows.mask.all() else rows.mask
             found = row_statistics(Batch.of(backend.asarray(rows.deltas), mask, backend), options)
-        moments = Moments.of(rows)
-        self._learn_means(jobs)
-        for i, job in enumerate(jobs):
-            fields = self._names(job, options, segment) | rows.counts(i)
-            tested = enough(int(rows.n[i]), options)
-            fields |= self._means(job, rows, i, tested)
-            if tested:
-                fields |= _statistics(found, i) | moments.row(i)
-            yield ComparisonResult(**fields)
-
-    def _names(self, job: Job, options: Options, segment: str | None) -> dict[str, Any]:
-        return {
-            "metric": self.measures[job.measure],
-            "run_a": self.runs[job.run_a],
-            "run_b": self.runs[job.run_b],
+        shared = {
             "segment": segment,
             "alpha": options.alpha,
             "seed": options.seed,
             "alternative": options.alternative,
-            "method": options.method,
             "interval": options.interval,
-            "ci_low": None,
-            "ci_high": None,
-            "p_value": None,
-            "n_resamples": 0,
-            "n_permutations": 0,
         }
+        columns = self._described(jobs, rows) | _tested(rows, found, options)
+        fields = (
+            columns[item.name]
+            if item.name in columns
+            else itertools.repeat(shared.get(item.name, item.default), len(jobs))
+            for item in dataclasses.fields(ComparisonResult)
+        )
+        yield from itertools.starmap(ComparisonResult, zip(*fields, strict=True))
 
-    def _means(self, job: Job, rows: PairedRows, i: int, tested: bool) -> dict[str, float | None]:
-        """Return the means of a row; that of the differences comes with the test where there is one."""
-        if not rows.n[i]:
-            return {"mean_a": None, "mean_b": None, "delta": None}
-        a, b, deltas = rows.measured(i)
+    def _described(self, jobs: Sequence[Job], rows: PairedRows) -> dict[str, list[Any]]:
+        """Return the columns that say what was compared."""
+        measure, run_a, run_b = zip(*jobs, strict=True)
         return {
-            "mean_a": self._mean(job.run_a, job.measure, a),
-            "mean_b": self._mean(job.run_b, job.measure, b),
-            "delta": None if tested else mean(deltas),
+            "metric": [self.measures[i] for i in measure],
+            "run_a": [self.runs[i] for i in run_a],
+            "run_b": [self.runs[i] for i in run_b],
+            "mean_a": _known(self._means(run_a, measure, rows.a, rows.n)),
+            "mean_b": _known(self._means(run_b, measure, rows.b, rows.n)),
+            "n_queries": rows.n.tolist(),
+            "n_only_a": rows.n_only_a.tolist(),
+            "n_only_b": rows.n_only_b.tolist(),
+            "wins": rows.wins.tolist(),
+            "ties": rows.ties.tolist(),
+            "losses": rows.losses.tolist(),
         }
 
-    def _mean(self, run: int, measure: int, values: Floats) -> float:
-        return self.means[run, measure] if len(values) == len(self.panel.queries) else mean(values)
+    def _means(self, run: Sequence[int], measure: Sequence[int], values: Floats, n: Counts) -> Floats:
+        """Return the mean of each row; most rows are of all queries, and most runs in many of them."""
+        n_queries = len(self.panel.queries)
+        found = np.full(len(values), math.nan)
+        part = np.flatnonzero((n > 0) & (n < n_queries))
+        if part.size:
+            found[part] = means_of(values[part], n[part])
+        whole = np.flatnonzero((n > 0) & (n == n_queries))
+        if whole.size:
+            keys = np.array(run)[whole] * len(self.measures) + np.array(measure)[whole]
+            own, place = np.unique(keys, return_inverse=True)
+            own_run, own_measure = np.divmod(own, len(self.measures))
+            found[whole] = means_of(self.panel.values[own_run, own_measure])[place]
+        return found
 
-    def _learn_means(self, jobs: Sequence[Job]) -> None:
-        """Compute the mean of each run over all queries, once for all comparisons that take them."""
-        wanted = {(run, job.measure) for job in jobs for run in (job.run_a, job.run_b)} - self.means.keys()
-        if wanted and self.panel.queries:
-            keys = sorted(wanted)
-            run, measure = (np.array(column) for column in zip(*keys, strict=True))
-            self.means.update(zip(keys, means_of(self.panel.values[run, measure]).tolist(), strict=True))
+
+def _tested(rows: PairedRows, found: RowStatistics, options: Options) -> dict[str, list[Any]]:
+    """Return the columns that a test gives; None in rows with too few queries for one."""
+    tested = enough(rows.n, options)
+    delta, untested = found.delta.copy(), np.flatnonzero(~tested & (rows.n > 0))
+    delta[rows.n == 0] = math.nan
+    if untested.size:
+        delta[untested] = means_of(rows.deltas[untested], rows.n[untested])
+    columns = {name: _known(np.where(tested, getattr(found, name), math.nan)) for name in _STATISTICS}
+    moments = rows.moments()
+    for name, column in (("effect", moments.effect), ("se", moments.se)):
+        columns[name] = _known(np.where(tested, column, math.nan))
+    columns["delta"] = _known(delta)
+    columns["method"] = np.where(tested, found.method, options.method).tolist()
+    for name in ("n_resamples", "n_permutations"):
+        columns[name] = np.where(tested, getattr(found, name), 0).tolist()
+    return columns
 
 
-def _statistics(found: RowStatistics, i: int) -> dict[str, Any]:
-    return {
-        "delta": float(found.delta[i]),
-        "ci_low": float(found.ci_low[i]),
-        "ci_high": float(found.ci_high[i]),
-        "n_resamples": int(found.n_resamples[i]),
-        "p_value": float(found.p_value[i]),
-        "p_error": float(found.p_error[i]),
-        "log10_p": float(found.log10_p[i]),
-        "method": str(found.method[i]),
-        "n_permutations": int(found.n_permutations[i]),
-    }
+def _known(column: Floats) -> list[float | None]:
+    return [None if value != value else value for value in column.tolist()]
