@@ -156,3 +156,13 @@ def test_a_measure_needs_a_name(metric):
 def test_values_by_query_are_checked(values, message):
     with pytest.raises(TypeError, match=message):
         MetricResult("AP", values)
+
+
+def test_arrays_of_ids_are_checked_as_mappings_are():
+    values = np.asarray([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="query_ids of AP holds 'a' twice"):
+        MetricResult.from_arrays("AP", ["a", "b", "a"], values)
+    with pytest.raises(TypeError, match="a query id must be text, got None"):
+        MetricResult.from_arrays("AP", ["a", None, "c"], values)
+    by_number = MetricResult.from_arrays("AP", np.arange(3), values)
+    assert by_number.per_query == MetricResult("AP", {0: 1.0, 1: 2.0, 2: 3.0}).per_query

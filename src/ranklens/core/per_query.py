@@ -138,7 +138,29 @@ class MetricResult(Presentable):
     def from_arrays(
         cls, metric: str, query_ids: Sequence[QueryId], values: NDArray[np.float64]
     ) -> MetricResult:
-        """Make a result whose `per_query` is a view of `query_ids` and `values` (shape (n_queries,))."""
+        """Make a result whose `per_query` is a view of `query_ids` and `values`.
+
+        Parameters
+        ----------
+        metric : str
+        query_ids : sequence of str, length n_queries
+            Distinct; whole numbers become text. A `QueryIndex` is taken as it is, and shared.
+        values : array, shape (n_queries,)
+
+        Raises
+        ------
+        TypeError
+            For ids that are neither text nor whole numbers.
+        ValueError
+            For an id that occurs twice, and for values of another shape.
+
+        Examples
+        --------
+        >>> MetricResult.from_arrays("AP", ["q1", "q2"], np.asarray([0.5, 1.0])).mean
+        0.75
+        """
+        if not isinstance(query_ids, QueryIndex):
+            query_ids = _distinct(metric, [_as_id(query) for query in query_ids])
         return cls(metric, QueryValues(query_ids, values))
 
     @property
@@ -208,6 +230,15 @@ def _checked(metric: str, per_query: Any) -> dict[QueryId, float]:
                 "leave out a query without a value"
             )
     return values
+
+
+def _distinct(metric: str, ids: list[QueryId]) -> QueryIndex:
+    seen: set[QueryId] = set()
+    for query in ids:
+        if query in seen:
+            raise ValueError(f"query_ids of {metric} holds {query!r} twice; a query has one value")
+        seen.add(query)
+    return QueryIndex(ids)
 
 
 def _as_id(query: Any) -> QueryId:
