@@ -352,6 +352,56 @@ def test_the_table_says_what_the_sample_is(command):
         assert said in done.stdout
 
 
+DESIGN = ("--weights", "traffic.csv:views", "--clusters", "traffic.csv:session", "--margin", "0.05")
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex"])
+def test_every_document_says_what_the_sample_and_the_margin_are(command, format):
+    with_traffic()
+    done = command("compare", *PAIR, *DESIGN, "--format", format)
+    assert done.exit_code == 0, done.output
+    for said in ("means and delta are weighted by query", "units: clusters of queries", "equivalence: -0.05"):
+        assert said in done.stdout
+
+
+def test_records_carry_the_sample_and_the_margin(command):
+    with_traffic()
+    done = command("compare", *PAIR, *DESIGN, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["weighted"], row["clustered"], row["margin"], row["n_units"]) == (
+        "true",
+        "true",
+        "0.05",
+        "20",
+    )
+
+
+@pytest.mark.parametrize("how", ["bonferroni", "maxt"])
+def test_intervals_that_hold_together_are_those_of_the_library(command, how):
+    with_traffic()
+    segments = {f"q{i:02}": "ab"[i % 2] for i in range(40)}
+    lines = [f"{query},{value}" for query, value in segments.items()]
+    Path("segments.csv").write_text("\n".join(["query_id,part", *lines]) + "\n")
+    done = command(
+        "compare", *PAIR, "--all-pairs", "-m", "nDCG@10", "AP", "--clusters", "traffic.csv:session",
+        "--segments", "segments.csv", "--correction", "maxt", "--method", "monte-carlo", "--seed", "3",
+        "--min-queries", "5", "--simultaneous", how, "--format", "json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    shown = json.loads(done.stdout)["comparisons"]
+    evaluations = ranklens.evaluate_many({"weak": WEAK, "strong": STRONG}, QRELS, ["nDCG@10", "AP"])
+    read = {"segments": ranklens.read_segments("segments.csv")}
+    sample = {"clusters": ranklens.read_segments("traffic.csv", fields=["session"])["session"]}
+    table = ranklens.compare_many(
+        evaluations, correction="maxt", method="monte-carlo", seed=3, min_queries=5, **read, **sample
+    )
+    known = {"evaluations": evaluations, "seed": 3, **read, **sample} if how == "maxt" else {}
+    for row, found in zip(ranklens.simultaneous(table, **known), shown, strict=True):
+        for name in ("q_value", "simultaneous_low", "simultaneous_high", "simultaneous_method"):
+            assert found[name] == getattr(row, name)
+    assert {found["simultaneous_method"] for found in shown} == {how}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -142,7 +142,9 @@ def test_simultaneous_intervals_are_bonferronis_within_each_family():
     for row, alone in zip(together, table, strict=True):
         assert row.simultaneous_low == pytest.approx(alone.delta - t * alone.se, abs=1e-12)
         assert row.simultaneous_high == pytest.approx(alone.delta + t * alone.se, abs=1e-12)
-        assert dataclasses.replace(row, simultaneous_low=None, simultaneous_high=None) == alone
+        assert row.simultaneous_method == "bonferroni"
+        unset = {"simultaneous_low": None, "simultaneous_high": None, "simultaneous_method": None}
+        assert dataclasses.replace(row, **unset) == alone
 
 
 def test_one_sided_families_and_untested_rows():
@@ -206,12 +208,61 @@ def test_every_backend_gives_the_same_simultaneous_intervals(name):
     assert (expected[-1].simultaneous_low, expected[-1].simultaneous_high) == (0.0, 0.0)
 
 
-def test_what_the_values_cannot_say_is_refused():
+def test_one_sided_intervals_with_the_values_are_the_quantile_of_the_largest_t():
     runs = experiment()
-    for options in ({"alternative": "less"}, {"clusters": {q: q[:2] for q in runs["r0"].per_query}}):
-        table = compare_many(runs, baseline="r0", min_queries=2, **options)
-        with pytest.raises(ValueError, match="for two-sided comparisons of all queries without weights"):
-            simultaneous(table, runs)
+    for alternative, side in (("greater", 1.0), ("less", -1.0)):
+        table = compare_many(runs, baseline="r0", alternative=alternative)
+        together = simultaneous(table, runs)
+        deltas = deltas_of(runs, table)
+        centred = deltas - deltas.mean(axis=1, keepdims=True)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (40_000, 30))
+        flipped = side * signs[:, None, :] * centred
+        t = flipped.mean(axis=2) / (flipped.std(axis=2, ddof=1) / math.sqrt(30))
+        ends = [row.simultaneous_low if side > 0 else row.simultaneous_high for row in together]
+        reach = {round(side * (row.delta - end) / row.se, 9) for row, end in zip(together, ends, strict=True)}
+        assert len(reach) == 1
+        assert reach.pop() == pytest.approx(np.quantile(t.max(axis=1), 0.95), rel=0.03)
+
+
+def test_units_and_segments_of_a_family_count_where_they_are_given():
+    runs = experiment()
+    queries = list(runs["r0"].per_query)
+    rng = np.random.default_rng(1)
+    design = {
+        "weights": dict(zip(queries, rng.uniform(0.5, 3.0, 30).tolist(), strict=True)),
+        "clusters": {query: i // 2 for i, query in enumerate(queries)},
+    }
+    halves = {query: ("de", "fr")[i % 4 // 2] for i, query in enumerate(queries)}
+    table = compare_many(runs, baseline="r0", segments=halves, min_queries=5, **design)
+    together = simultaneous(table, runs, segments=halves, **design)
+    overall = [row for row in together if row.segment is None]
+    reach = {round((row.simultaneous_high - row.delta) / row.se, 9) for row in overall}
+    weights = np.array(list(design["weights"].values()))
+    totals = (deltas_of(runs, overall) * weights).reshape(5, 15, 2).sum(axis=2)
+    sizes = weights.reshape(15, 2).sum(axis=1)
+    away = totals - (totals.sum(axis=1) / sizes.sum())[:, None] * sizes
+    flipped = rng.choice([-1.0, 1.0], (40_000, 15))[:, None, :] * away
+    t = flipped.mean(axis=2) / (flipped.std(axis=2, ddof=1) / math.sqrt(15))
+    assert reach.pop() == pytest.approx(np.quantile(abs(t).max(axis=1), 0.95), rel=0.03)
+    assert not reach
+    assert all(row.simultaneous_low < row.delta < row.simultaneous_high for row in together)
+    assert {row.family for row in together} == {"AP (5 comparisons)", "AP by segment (10 comparisons)"}
+
+
+def test_other_values_than_those_compared_are_refused():
+    runs = experiment()
+    clusters = {q: q[:2] for q in runs["r0"].per_query}
+    table = compare_many(runs, baseline="r0", min_queries=2, clusters=clusters)
+    with pytest.raises(ValueError, match="was made of other values, weights or clusters"):
+        simultaneous(table, runs)
+    with pytest.raises(ValueError, match="weights must map query ids to values, got list"):
+        simultaneous(table, runs, weights=[1.0] * 30)
+    by_segment = compare_many(runs, baseline="r0", segments=clusters, min_queries=2)
+    with pytest.raises(ValueError, match="the row of the segment segment=q0 needs the segments"):
+        simultaneous(by_segment, runs)
+    mixed = [*compare_many(runs, correction=None), *compare_many(runs, correction=None, alternative="less")]
+    with pytest.raises(ValueError, match="of one alternative, got less and two-sided"):
+        simultaneous(mixed, runs)
     with pytest.raises(UnknownNameError, match="unknown run 'r0'"):
         simultaneous(compare_many(runs, baseline="r0"), {"r1": runs["r1"]})
 

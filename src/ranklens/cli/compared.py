@@ -44,7 +44,13 @@ def compare_runs(
     chosen["baseline"] = None if options["all_pairs"] else next(iter(evaluations))
     with bar("comparing", quiet=session.quiet) as progress:
         table = compare_many(evaluations, segments=segments or None, progress=progress, **chosen)
-    return list(simultaneous(table) if options.get("simultaneous") else table)
+    if options.get("simultaneous") is None:
+        return list(table)
+    if options["simultaneous"] == "bonferroni":
+        return list(simultaneous(table))
+    drawn: dict[str, Any] = {name: options[name] for name in ("n_permutations", "seed")}
+    sample: dict[str, Any] = {name: design.get(name) for name in ("weights", "clusters")}
+    return list(simultaneous(table, evaluations, segments=segments or None, **sample, **drawn))
 
 
 def comparison_document(

@@ -90,8 +90,13 @@ _OPTIONS = (
     ),
     click.option(
         "--simultaneous",
-        is_flag=True,
-        help="Also give intervals that hold together for all rows of a family.",
+        type=click.Choice(["bonferroni", "maxt"]),
+        is_flag=False,
+        flag_value="bonferroni",
+        help=(
+            "Also give intervals that hold together for all rows of a family: by Bonferroni's bound "
+            "(--simultaneous alone), or shorter ones that know how the rows depend on each other (maxt)."
+        ),
     ),
     click.option(
         "--margin",

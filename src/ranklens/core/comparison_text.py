@@ -16,6 +16,10 @@ CORRECTION_NAMES = {
     "holm": "Holm",
     "maxt": "step-down max-T",
 }
+TOGETHER = {
+    "bonferroni": "Bonferroni, Student's t",
+    "maxt": "the largest t under random flips",
+}
 
 _MOST_LISTED = 5
 _OPTIONAL = {
@@ -76,9 +80,8 @@ def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
         lines += ["delta is B minus A, the mean over the n paired queries", *design_lines(tested)]
         lines.append(_interval_line(tested))
         if any(row.simultaneous_low is not None for row in tested):
-            lines.append(
-                "together: intervals that all hold at once within a family (Bonferroni, Student's t)"
-            )
+            how = sorted({TOGETHER[row.simultaneous_method or "bonferroni"] for row in tested})
+            lines.append(f"together: intervals that all hold at once within a family ({_listed(how)})")
         lines += [_p_line(tested), *_beside_lines(tested)]
         lines += _q_lines([row for row in tested if row.q_value is not None])
         lines.append(_dagger_line(tested))

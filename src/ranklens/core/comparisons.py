@@ -93,6 +93,8 @@ class ComparisonResult(Presentable):
         The paired t-test's and Wilcoxon's signed-rank p-values, where asked for; never corrected.
     simultaneous_low, simultaneous_high : float or None
         The ends of the interval that holds together with all others of its family.
+    simultaneous_method : str or None
+        ``"bonferroni"``, or ``"maxt"`` where the dependence of the rows counts.
 
     Examples
     --------
@@ -142,6 +144,7 @@ class ComparisonResult(Presentable):
     p_wilcoxon: float | None = None
     simultaneous_low: float | None = None
     simultaneous_high: float | None = None
+    simultaneous_method: str | None = None
 
     @property
     def significant(self) -> bool:
