@@ -1,4 +1,4 @@
-"""Quantiles of the ideal bootstrap by inverting a characteristic function, many samples at once."""
+"""The ideal bootstrap by its characteristic function, many samples at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 from ranklens.arrays import namespace
 
 Array = Any
-
-NEWTON_STEPS = 8
 
 
 def resampled_characteristic(values: Array, step: float, n_nodes: int) -> tuple[Array, Array]:
@@ -24,50 +22,55 @@ def resampled_characteristic(values: Array, step: float, n_nodes: int) -> tuple[
 
     Returns
     -------
-    real, imaginary : arrays of float, shape (rows, n_nodes)
+    real, imaginary : arrays of float, shape (n_nodes, rows)
         Of mean(exp(i y a))^n.
     """
     xp = namespace(values)
     n = values.shape[-1]
-    double = 2.0 * xp.cos(step * values)
     cosine, sine = xp.cos(0.5 * step * values), xp.sin(0.5 * step * values)
+    double = 4.0 * cosine * cosine - 2.0
     former_cosine, former_sine = cosine, -sine
     real, imaginary = [], []
     for _ in range(n_nodes):
-        real.append(xp.mean(cosine, axis=-1, keepdims=True))
-        imaginary.append(xp.mean(sine, axis=-1, keepdims=True))
+        real.append(xp.sum(cosine, axis=-1))
+        imaginary.append(xp.sum(sine, axis=-1))
         former_cosine, cosine = cosine, double * cosine - former_cosine
         former_sine, sine = sine, double * sine - former_sine
-    mean, odd = xp.concat(real, axis=-1), xp.concat(imaginary, axis=-1)
+    mean, odd = xp.stack(real, axis=0) / n, xp.stack(imaginary, axis=0) / n
     modulus = xp.sqrt(mean * mean + odd * odd) ** n
     phase = n * xp.atan2(odd, mean)
     return modulus * xp.cos(phase), modulus * xp.sin(phase)
 
 
-def inverted_quantile(characteristic: tuple[Array, Array], start: Array, level: float, step: float) -> Array:
-    """Solve F(x) = level for every row by Newton's method, where F is read from a square wave's series.
+def square_wave_law(characteristic: tuple[Array, Array], places: Array, step: float) -> tuple[Array, Array]:
+    """Return the distribution function and the density of each row at its place.
 
     ``F(x) = 1/2 - 1/π Σ Im[φ(y_k) exp(-i y_k x)] / (k + 1/2)`` with y_k = (k + 1/2) · step, for a law that
-    has next to no chance further than π / step from x.
+    has next to no chance further than 2π / step from x. No row's numbers depend on the other rows.
 
     Parameters
     ----------
-    characteristic : two arrays of float, shape (rows, k)
-    start : array of float, shape (rows,)
-    level, step : float
+    characteristic : two arrays of float, shape (k, rows)
+        Real and imaginary parts of φ, k a power of two.
+    places : array of float, shape (rows,)
+    step : float
 
     Returns
     -------
-    array of float, shape (rows,)
+    below, density : arrays of float, shape (rows,)
     """
     real, imaginary = characteristic
     xp = namespace(real)
-    order = xp.arange(real.shape[-1], dtype=real.dtype, device=real.device) + 0.5
-    x = start[:, None]
-    for _ in range(NEWTON_STEPS):
-        cosine, sine = xp.cos(order * (step * x)), xp.sin(order * (step * x))
-        below = 0.5 - xp.sum((imaginary * cosine - real * sine) / order, axis=-1, keepdims=True) / math.pi
-        density = xp.sum(real * cosine + imaginary * sine, axis=-1, keepdims=True) * (step / math.pi)
-        moved = (level - below) / xp.where(density > 1e-4, density, 1e-4)
-        x = x + xp.where(moved > 1.0, 1.0, xp.where(moved < -1.0, -1.0, moved))
-    return x[:, 0]
+    order = xp.arange(real.shape[0], dtype=real.dtype, device=real.device)[:, None] + 0.5
+    angle = order * (step * places)
+    cosine, sine = xp.cos(angle), xp.sin(angle)
+    below = 0.5 - _folded((imaginary * cosine - real * sine) / order) / math.pi
+    return below, _folded(real * cosine + imaginary * sine) * (step / math.pi)
+
+
+def _folded(terms: Array) -> Array:
+    """Sum over the first axis by halves: the same additions for a row whatever the number of rows."""
+    while terms.shape[0] > 1:
+        half = terms.shape[0] // 2
+        terms = terms[:half, ...] + terms[half:, ...]
+    return terms[0, ...]

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
-from ranklens.stats.ideal.law import LISTED, lattice_ratio_law, law_of_mean, listed_law
+from ranklens.stats.ideal.law import lattice_ratio_law, listed_law
+from ranklens.stats.ideal.listed import LISTED
+from ranklens.stats.ideal.means import mean_intervals
 from ranklens.stats.ideal.ratio import RatioLaw
 from ranklens.stats.interval_levels import Tails, bca_tails, bias_of, expanded_tail, jackknife_acceleration
 from ranklens.stats.resampled import common_ratio
+from ranklens.stats.rows.jobs import together
 
 Floats = NDArray[np.float64]
 
@@ -53,23 +56,18 @@ def ideal_interval(
     UncertainLawError
         Where sizes are so uneven that the law of the ratio cannot be computed to a small part of its spread.
     """
+    size = float(sizes[0])
+    if size == sizes.min() == sizes.max():
+        ((low, high),) = together([mean_intervals(totals[None, :], kind, tail, eps, backend)])
+        return float(low[0]) / size + 0.0, float(high[0]) / size + 0.0
     constant = common_ratio(totals, sizes)
     if constant is not None:
         return constant, constant
-    if sizes.min() != sizes.max():
-        law = _law_of_ratio(totals, sizes, eps, backend)
-        low, high = _ends(law, totals, sizes, kind, tail)
-        if isinstance(law, RatioLaw):
-            law.check(high - low)
-        return low + 0.0, high + 0.0
-    ordered = np.sort(totals)
-    mirrored = -ordered[::-1]
-    turned = _precedes(mirrored, ordered)
-    # One orientation for a sample and its negative, so that their intervals mirror each other bit for bit.
-    sample = mirrored if turned else ordered
-    low, high = _ends(law_of_mean(sample, eps, backend), sample, np.ones_like(sample), kind, tail)
-    size = float(sizes[0])
-    return ((0.0 - high) / size, (0.0 - low) / size) if turned else (low / size + 0.0, high / size + 0.0)
+    law = _law_of_ratio(totals, sizes, eps, backend)
+    low, high = _ends(law, totals, sizes, kind, tail)
+    if isinstance(law, RatioLaw):
+        law.check(high - low)
+    return low + 0.0, high + 0.0
 
 
 def _law_of_ratio(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> Law:
@@ -87,8 +85,3 @@ def _ends(law: Law, totals: Floats, sizes: Floats, kind: str, tail: float) -> tu
         bias = bias_of(law.share_below(ratio), round(1.0 / sys.float_info.epsilon))
         tails = bca_tails(tail, bias, jackknife_acceleration(totals, sizes))
     return law.lower(tails.below), law.upper(tails.above)
-
-
-def _precedes(first: Floats, second: Floats) -> bool:
-    differ = np.flatnonzero(first != second)
-    return bool(differ.size) and bool(first[differ[0]] < second[differ[0]])

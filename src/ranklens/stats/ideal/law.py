@@ -79,19 +79,6 @@ class IdealLaw:
         return float(passed[below] + passed[up_to]) / 2.0
 
 
-def law_of_mean(ordered: Floats, eps: float, backend: Backend) -> IdealLaw:
-    """Return the law of the mean of draws from values in ascending order, not all equal.
-
-    On a lattice it is exact; elsewhere it lies on a grid over 18 standard errors whose steps are a thousandth
-    of one. Up to 8 differences every resample is listed.
-    """
-    if ordered.shape[0] <= LISTED:
-        unit = int(np.frexp(max(-ordered[0], ordered[-1]))[1])
-        scaled = np.ldexp(ordered, -unit)
-        return listed_law(scaled, np.ones_like(scaled), lambda means: np.ldexp(means, unit))
-    return _lattice_law(ordered, eps, backend) or grid_law(ordered, backend)
-
-
 def listed_law(
     totals: Floats, sizes: Floats, mean_at: Callable[[Floats], Floats] = lambda means: means
 ) -> IdealLaw:
@@ -196,29 +183,6 @@ def grid_error(values: Floats, length: int) -> float:
 def _grid_steps(values: Floats, length: int) -> NDArray[np.int64]:
     width = 2.0 * _REACH * float(np.std(values)) * math.sqrt(len(values)) / length
     return np.asarray(np.rint((values - float(np.mean(values))) / width).astype(np.int64))
-
-
-def _lattice_law(ordered: Floats, eps: float, backend: Backend) -> IdealLaw | None:
-    """Return the exact law on a lattice; None without one, or when it needs too long a grid."""
-    multiples = known_multiples(ordered, eps)
-    if multiples is None:
-        return None
-    n = ordered.shape[0]
-    steps = multiples // np.gcd.reduce(multiples)
-    length = _power_of_two(2.0 * _REACH * float(np.std(steps)) * math.sqrt(n) + 8.0)
-    if length > _LONGEST_GRID:
-        return None
-    first, cumulated = _sum_law(steps, length, backend)
-    largest = int(np.argmax(np.abs(steps)))
-    value, multiple = ordered[largest], float(steps[largest])
-    return IdealLaw(
-        first + np.arange(cumulated.shape[0], dtype=np.float64),
-        cumulated,
-        lambda sums: np.asarray(sums * value / multiple / n),
-        True,
-        float(ordered[0]),
-        float(ordered[-1]),
-    )
 
 
 def _sum_law(steps: NDArray[np.int64], length: int, backend: Backend) -> tuple[int, Floats]:

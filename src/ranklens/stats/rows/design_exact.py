@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -10,14 +9,13 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, open_backend
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.stats.design import SIMPLE
 from ranklens.stats.ideal.interval import ideal_interval
+from ranklens.stats.ideal.means import mean_intervals
 from ranklens.stats.ideal.ratio import UncertainLawError
-from ranklens.stats.options import QUANTILES, Options, tail_of
-from ranklens.stats.rows.batch import Batch
+from ranklens.stats.options import Options, tail_of
 from ranklens.stats.rows.design_sample import Ends
 from ranklens.stats.rows.design_units import Group
-from ranklens.stats.rows.exact import exact_statistics
+from ranklens.stats.rows.jobs import together
 from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
@@ -34,11 +32,10 @@ def computed_ends(group: Group, values: Floats, options: Options, eps: float, ba
             values = np.ldexp(values, -exponents[:, None])
     totals = group.totals(values, open_backend("numpy"))
     mean = exact_sums(totals) / math.fsum(group.sizes.tolist()) + 0.0
-    if group.even_size is not None and options.interval in QUANTILES:
-        asked = dataclasses.replace(options, alternative="two-sided", design=SIMPLE, min_queries=0)
-        asked = dataclasses.replace(asked, alpha=2.0 * tail_of(options.alpha, options.alternative))
-        found = exact_statistics(Batch(totals, None, backend, eps), totals, asked)
-        low, high = found.ci_low / group.even_size, found.ci_high / group.even_size
+    if group.even_size is not None:
+        tail = tail_of(options.alpha, options.alternative)
+        ((low, high),) = together([mean_intervals(totals, options.interval, tail, eps, backend)])
+        low, high = low / group.even_size + 0.0, high / group.even_size + 0.0
     else:
         low, high = _one_by_one(group, totals, options, eps)
     return Ends(mean, low, high).times_two_to(exponents)

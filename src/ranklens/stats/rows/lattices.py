@@ -23,7 +23,8 @@ from ranklens.kernels.ties import (
 
 Floats = NDArray[np.float64]
 
-_GLANCE = 8
+_GLANCE = 4
+_SCALES = np.array(SCALES, dtype=np.float64)
 
 
 def comparable_rows(deltas: Any, backend: Backend, eps: float) -> Comparable:
@@ -46,13 +47,13 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     """Return the coarsest scale that fits each row, infinity where none does; shape (rows,)."""
     found = np.full(deltas.shape[0], math.inf)
     possible = (largest < LARGEST_ON_LATTICE) & (largest > 0.0)
-    head = np.where(possible[:, None], deltas[:, :_GLANCE], 0.0)
+    head = np.ascontiguousarray(np.where(possible[:, None], deltas[:, :_GLANCE], 0.0).T)
+    scaled = np.multiply.outer(_SCALES, head)
+    error = np.abs(scaled - np.rint(scaled)).max(axis=1)
     slack = LATTICE_SLACK * eps * np.maximum(largest, 1.0)
-    for scale in SCALES:
-        scaled = head * scale
-        near = np.abs(scaled - np.rint(scaled)).max(axis=1) <= slack * scale
-        rows = np.flatnonzero(near & possible & np.isinf(found))
+    near = (error <= np.multiply.outer(_SCALES, slack)) & possible
+    for i in np.flatnonzero(near.any(axis=1)).tolist():
+        rows = np.flatnonzero(near[i] & np.isinf(found))
         if rows.size:
-            fits = lattice_fits(deltas[rows], largest[rows], np.array([float(scale)]), eps)[0]
-            found[rows[fits]] = scale
+            found[rows[lattice_fits(deltas[rows], largest[rows], _SCALES[i : i + 1], eps)[0]]] = _SCALES[i]
     return found
