@@ -300,8 +300,8 @@ def test_the_null_distribution_of_a_large_batch_is_never_kept():
     def no_words(some):
         return np.zeros((110, len(some)), dtype=np.uint64)
 
-    rows, sums = next(flipped_parts(values, no_words, range(10_000)))
-    assert rows == slice(0, 1024)
+    rows, some, sums = next(flipped_parts(values, no_words, range(10_000)))
+    assert (rows, some) == (slice(0, 1024), range(512))
     assert sums.base.nbytes + 512 * 7000 * 8 <= 64 * 2**20
 
 

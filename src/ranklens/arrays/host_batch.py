@@ -1,8 +1,4 @@
-"""NumPy's own way through a batch of comparisons: products into buffers that are used again.
-
-Signs are kept as bits: with t the sum of the flipped differences and s that of all, a flip gives s - 2t, so
-that a count of extreme flips is a count of t beyond two thresholds.
-"""
+"""NumPy's own way through a batch of comparisons: products into buffers that are used again."""
 
 from __future__ import annotations
 
@@ -29,8 +25,8 @@ _ROWS_AT_ONCE = 1024
 
 
 def flipped_parts(
-    values: Floats, words_of: WordsOf, resamples: range, block: int | None = None
-) -> Iterator[tuple[slice, Floats]]:
+    values: NDArray[Any], words_of: WordsOf, resamples: range, block: int | None = None
+) -> Iterator[tuple[slice, range, NDArray[Any]]]:
     """Yield the sums of the flipped among `values` (rows, n), some rows and some resamples at a time.
 
     `words_of` gives the words (columns, resamples) of some resamples. The array (rows, resamples) that comes
@@ -40,17 +36,17 @@ def flipped_parts(
     rows = min(n_rows, _ROWS_AT_ONCE)
     row_bytes = 2 * _FLOAT_BYTES * (n + rows)
     length = block or rows_within(row_bytes, min(len(resamples), _BLOCK), share=0.25)
-    bits, sums = np.empty((length, n)), np.empty(rows * length)
+    bits, sums = np.empty((length, n), dtype=values.dtype), np.empty(rows * length, dtype=values.dtype)
     for some in cut(resamples, length):
         flips = bits[: len(some)]
         unpack_bits(words_of(some), flips)
         for part in cut(range(n_rows), rows):
             out = sums[: len(part) * len(some)].reshape(len(part), len(some))
             np.matmul(values[part.start : part.stop], flips.T, out=out)
-            yield slice(part.start, part.stop), out
+            yield slice(part.start, part.stop), some, out
 
 
-def unpack_bits(drawn: NDArray[np.uint64], bits: Floats) -> None:
+def unpack_bits(drawn: NDArray[np.uint64], bits: NDArray[Any]) -> None:
     """Write the bits, lowest first, of words (columns, m) into `bits` (m, n) as zeros and ones."""
     by_resample = np.ascontiguousarray(drawn.T, dtype="<u8").view(np.uint8)
     np.copyto(bits, np.unpackbits(by_resample, axis=1, count=bits.shape[1], bitorder="little"))
@@ -60,21 +56,6 @@ def flip_words(seed: int, n: int) -> WordsOf:
     """Return the words of the sign flips of `n` queries."""
     n_columns = -(-n // _WORD_BITS)
     return lambda some: words(seed, some.start, some.stop, n_columns, Purpose.FLIPS)
-
-
-def count_outside(
-    values: Floats, at_most: Floats, at_least: Floats, words_of: WordsOf, resamples: range
-) -> NDArray[np.int64]:
-    """Count the flips whose flipped differences sum to at most one or at least the other threshold.
-
-    Shapes are (rows, n) for the values, (rows,) for the thresholds and the counts.
-    """
-    counts = np.zeros(values.shape[0], dtype=np.int64)
-    for rows, sums in flipped_parts(values, words_of, resamples):
-        outside = sums <= at_most[rows, None]
-        outside |= sums >= at_least[rows, None]
-        counts[rows] += count_true(outside)
-    return counts
 
 
 def count_true(flags: NDArray[np.bool_]) -> NDArray[np.int64]:

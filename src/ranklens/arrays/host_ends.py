@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ranklens.arrays.budget import cut, rows_within
 from ranklens.arrays.host_batch import count_true, drawn_sums
 from ranklens.arrays.host_loops import add_resampled_pairs
+from ranklens.arrays.narrow import MOST_NARROW, NARROW_EPS, Narrow, reach_of
 from ranklens.arrays.threads import for_each, n_cores
 
 Floats = NDArray[np.float64]
@@ -27,9 +28,7 @@ _ROWS_AT_ONCE = 16
 _BLOCK = 4096
 # Of a pair: the words, indices, places and values of the two draws of eight columns.
 _PAIR_COPIES = 64
-# With more draws the rounding of float32 would leave too many sums to make again.
-_MOST_NARROW = 1024
-_EPS, _NARROW_EPS = 2.0**-52, 2.0**-23
+_EPS = 2.0**-52
 
 
 def ends_of_rows(sums: Floats, ranks: Ranks) -> Floats:
@@ -83,17 +82,13 @@ class _Scaled(NamedTuple):
     @classmethod
     def of(cls, values: Floats) -> _Scaled:
         n = values.shape[1]
-        largest = np.maximum(values.max(axis=1), -values.min(axis=1))
-        whole = np.all(np.rint(values) == values, axis=1)
-        if n > _MOST_NARROW:
+        if n > MOST_NARROW:
             slack = np.abs(values).sum(axis=1) * (n * _EPS)
-            exact = whole & (largest * n < 2.0 / _EPS)
+            exact = reach_of(values) < 2.0 / _EPS
             return cls(values, np.zeros(len(values), np.int64), np.where(exact, 0.0, slack))
-        exponent = np.frexp(largest)[1].astype(np.int64)
-        narrow = np.ldexp(values, -exponent[:, None]).astype(np.float32)
-        exact = whole & (largest * n < 2.0 / _NARROW_EPS)
+        narrow, exponent, reach = Narrow.of(values)
         # Each value, product and sum is rounded, all at most n in size, and the bounds that sums are held to.
-        return cls(narrow, exponent, np.where(exact, 0.0, n * (n + 4) * _NARROW_EPS))
+        return cls(narrow, exponent, np.where(reach < 2.0 / NARROW_EPS, 0.0, n * (n + 4) * NARROW_EPS))
 
 
 class _Near(NamedTuple):

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, n_devices, rows_within
-from ranklens.arrays.host_batch import count_outside, flip_words
+from ranklens.arrays.host_batch import flip_words
 from ranklens.arrays.host_flips import flipped_sums_of_one
+from ranklens.arrays.host_outside import count_outside
 from ranklens.kernels.flips import (
     BYTE_VALUES,
     BYTES,

@@ -1,0 +1,45 @@
+"""Rows in float32, whose products take half the time, and what their rounding can do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+MOST_NARROW = 1024
+"""With more queries the rounding of float32 leaves too many sums to make again."""
+
+NARROW_EPS = 2.0**-23
+"""Twice the relative size of a rounding to float32."""
+
+
+class Narrow(NamedTuple):
+    """Rows (rows, n) times 2^-exponent in float32, the largest of each between a half and 1 in size.
+
+    `reach` (rows,) bounds the size of sums of n values of a row of whole numbers; infinite of other rows.
+    """
+
+    values: NDArray[np.float32]
+    exponent: Counts
+    reach: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Narrow:
+        """Scale and round the rows."""
+        exponent = np.frexp(_largest(values))[1].astype(np.int64)
+        narrow = np.ldexp(values, -exponent[:, None]).astype(np.float32)
+        return cls(narrow, exponent, reach_of(values))
+
+
+def reach_of(values: Floats) -> Floats:
+    """Return n times the largest value in size of each row of whole numbers, infinity of other rows."""
+    whole = np.all(np.rint(values) == values, axis=1)
+    return np.where(whole, _largest(values) * values.shape[1], np.inf)
+
+
+def _largest(values: Floats) -> Floats:
+    return np.asarray(np.maximum(values.max(axis=1), -values.min(axis=1)))
