@@ -107,3 +107,34 @@ def test_real_segment_tables_are_read(data_dir: Path) -> None:
     with pytest.warns(DataWarning, match="taken from the first one, 'intent'"):
         clusters = read_segments(data_dir / "dl-mia-intents/segments.tsv")["query"]
     assert (len(clusters), len(set(clusters.values()))) == (69, 24)
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        ([None, "x", "y"], {"2": "x", "3": "y"}),
+        ([float("nan"), 1, 2], {"2": "1", "3": "2"}),
+        ([float("nan"), 1.5, 2.0], {"2": "1.5", "3": "2.0"}),
+        (pd.array([None, 1, 2], dtype="Int64"), {"2": "1", "3": "2"}),
+        (pd.Categorical([None, "x", "y"]), {"2": "x", "3": "y"}),
+        (pd.array([None, True, False], dtype="boolean"), {"2": "true", "3": "false"}),
+        (pd.to_datetime([None, "2020-01-01", "2021-01-01"]), None),
+    ],
+    ids=["object", "gap in integers", "floats", "Int64", "categories", "boolean", "dates"],
+)
+def test_what_pandas_marks_as_missing_is_in_no_segment(column: object, wanted: dict[str, str] | None) -> None:
+    frame = pd.DataFrame({"query_id": ["1", "2", "3"], "f": column})
+    found = read_segments(frame)["f"]
+    if wanted is None:
+        assert list(found) == ["2", "3"]
+        assert found["2"].startswith("2020-01-01")
+    else:
+        assert found == wanted
+        values = {"1": None} | {query: pd.DataFrame({"f": column})["f"][int(query) - 1] for query in wanted}
+        if frame["f"].dtype.kind not in "f":
+            assert read_segments({"f": values})["f"] == wanted
+
+
+def test_a_series_is_no_table() -> None:
+    with pytest.raises(TypeError, match="cannot read segments from Series"):
+        read_segments(pd.Series(["a", "b"]))

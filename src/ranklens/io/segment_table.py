@@ -111,9 +111,9 @@ def _of_frame(source: Any, file: str) -> pl.DataFrame:
     if isinstance(source, pl.DataFrame):
         return source
     try:
-        if hasattr(source, "iloc"):
+        if hasattr(source, "iloc") and hasattr(source, "columns"):
             _check_distinct([str(name) for name in source.columns], file)
-            columns = {str(name): source[name].tolist() for name in source.columns}
+            columns = {str(name): _pandas_values(source[name]) for name in source.columns}
             return pl.DataFrame(columns, strict=False)
         if hasattr(source, "__arrow_c_stream__") or isinstance(source, (list, tuple)):
             return pl.DataFrame(source)
@@ -124,6 +124,18 @@ def _of_frame(source: Any, file: str) -> pl.DataFrame:
         f"cannot read segments from {type(source).__name__}; "
         "give a path, an open file, bytes, a frame or {field: {query: segment}}"
     )
+
+
+def _pandas_values(column: Any) -> list[Any]:
+    """Return a pandas column's values, None where pandas has any of its marks for a missing one."""
+    values = column.tolist()
+    missing = column.isna().tolist()
+    present = [value for value, gone in zip(values, missing, strict=True) if not gone]
+    # A gap makes floats of pandas' integers.
+    whole = all(isinstance(value, float) and value.is_integer() for value in present)
+    return [
+        None if gone else int(value) if whole else value for value, gone in zip(values, missing, strict=True)
+    ]
 
 
 def _of_objects(text: Text, faults: Faults) -> pl.DataFrame:

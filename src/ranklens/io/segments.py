@@ -99,10 +99,20 @@ def _from_mapping(source: Mapping[Any, Any], fields: Sequence[str] | None) -> Se
     if not all(isinstance(values, Mapping) for values in source.values()):
         raise TypeError("segments are given as {field: {query: segment}}")
     every = Segments({
-        str(field): {str(query): str(value) for query, value in values.items() if value is not None}
+        str(field): {str(query): _text(value) for query, value in values.items() if _present(value)}
         for field, values in source.items()
     })  # fmt: skip
     return read_segments(every, fields)
+
+
+def _present(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def _text(value: Any) -> str:
+    """Write a segment's value as a column of such values would be."""
+    text = str(value)
+    return text.lower() if text in ("True", "False") and not isinstance(value, str) else text
 
 
 def _unique(field: str, ids: Sequence[str], values: Sequence[str | None], file: str) -> dict[str, str]:
