@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import NormalDist
 
@@ -16,8 +17,9 @@ Floats = NDArray[np.float64]
 _NORMAL = NormalDist()
 _CELLS = 128
 _MOST_HALVINGS = 48
+_GUESSES = 6
 _LEAST_SHARE = 1e-15
-_CHECKING_GRID = 1 << 17
+_CHECKING_GRIDS = 1 << 15, 1 << 17
 _FAR = 0.25
 _OF_ERROR, _OF_WIDTH = 0.02, 0.1
 _SAME_SCORE = 0.02
@@ -58,7 +60,7 @@ class RatioLaw:
 
     def share_below(self, ratio: float) -> float:
         """Return the probability of a smaller ratio and half that of an equal one, by a finer grid."""
-        law = grid_law(self._residuals(ratio), self._backend, _CHECKING_GRID)
+        law = grid_law(self._residuals(ratio), self._backend, _CHECKING_GRIDS[-1])
         rough, fine = self._share(ratio), law.share_below(0.0)
         if abs(_score(rough) - _score(fine)) > _SAME_SCORE:
             raise UncertainLawError
@@ -84,16 +86,23 @@ class RatioLaw:
             return
         slack = min(_OF_ERROR * self._error, _OF_WIDTH * width)
         for level, at in self._found:
-            if at > self._lowest and self._share_at_most(at - slack, 1.0) > level:
+            if at > self._lowest and not self._lies_beyond(at, level, slack):
                 raise UncertainLawError
-            if at < self._highest and self._share_at_most(at + slack, -1.0) < level:
+            if at < self._highest and not self._lies_beyond(at, level, -slack):
                 raise UncertainLawError
 
-    def _share_at_most(self, ratio: float, side: float) -> float:
-        """Bound the share of ratios up to `ratio` from above (`side` 1) or below (-1)."""
-        residuals = self._residuals(ratio)
-        error = grid_error(residuals, _CHECKING_GRID)
-        return grid_law(residuals, self._backend, _CHECKING_GRID).share_below(side * error)
+    def _lies_beyond(self, ratio: float, level: float, slack: float) -> bool:
+        """Whether the `level` quantile surely lies above ``ratio - slack``; below it for a negative slack."""
+        residuals, side = self._residuals(ratio - slack), math.copysign(1.0, slack)
+        for length in _CHECKING_GRIDS:
+            error = grid_error(residuals, length)
+            # What a short grid cannot show a longer one may.
+            if length < _CHECKING_GRIDS[-1] and error >= abs(slack) * float(np.mean(self._sizes)):
+                continue
+            share = grid_law(residuals, self._backend, length).share_below(side * error)
+            if side * share <= side * level:
+                return True
+        return False
 
     def _quantile(self, level: float) -> float:
         found = self._searched(level)
@@ -105,14 +114,38 @@ class RatioLaw:
             return self._lowest
         if level > 1.0 - self._only_highest:
             return self._highest
-        below, above = self._lowest, self._highest
-        halvings = math.ceil(math.log2(max((above - below) / self._error * _CELLS, 1.0)))
-        for _ in range(min(halvings, _MOST_HALVINGS)):
-            middle = below + (above - below) / 2.0
-            below, above = (below, middle) if self._share(middle) >= level else (middle, above)
+        below, above = self._cell(level)
         first, last, wanted = _score(self._share(below)), _score(self._share(above)), _score(level)
         part = min(max((wanted - first) / (last - first), 0.0), 1.0) if last > first else 0.5
         return min(below + (above - below) * part, above)
+
+    def _cell(self, level: float) -> tuple[float, float]:
+        """Return the ends of the last cell of the halving, whose shares enclose `level`.
+
+        It is looked for where the normal law expects it, a few times, and then by halving.
+        """
+        width = self._highest - self._lowest
+        halvings = min(math.ceil(math.log2(max(width / self._error * _CELLS, 1.0))), _MOST_HALVINGS)
+        cells_an_error = self._error / width * 2**halvings
+        first, last, wanted = 0, 1 << halvings, _score(level)
+        place = (self._ratio - self._lowest) / width * 2**halvings + wanted * cells_an_error
+        guesses = itertools.chain([True] * _GUESSES, itertools.repeat(False))
+        while last - first > 1:
+            cell = min(max(round(place), first + 1), last - 1) if next(guesses) else (first + last) // 2
+            share = self._share(self._edge(cell, halvings))
+            first, last = (first, cell) if share >= level else (cell, last)
+            place = cell + (wanted - _score(share)) * cells_an_error
+        return self._edge(first, halvings), self._edge(last, halvings)
+
+    def _edge(self, cell: int, halvings: int) -> float:
+        """Return where a cell of so many halvings begins, by halving."""
+        below, above = self._lowest, self._highest
+        if cell >> halvings:
+            return above
+        for bit in reversed(range(halvings)):
+            middle = below + (above - below) / 2.0
+            below, above = (middle, above) if cell >> bit & 1 else (below, middle)
+        return below
 
     def _share(self, ratio: float) -> float:
         if ratio not in self._shares:
