@@ -8,9 +8,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.stats.ideal.convolution import with_sum_laws
 from ranklens.stats.ideal.levels import Levels, centred_rows
 from ranklens.stats.ideal.listed import SLACK
-from ranklens.stats.ideal.sums import SumLaws, with_sum_laws
+from ranklens.stats.ideal.sums import SumLaws
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

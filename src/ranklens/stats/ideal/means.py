@@ -66,18 +66,23 @@ def _ordered_ends(
     if n <= LISTED or not rows:
         yield ()
         return listed_ends(values, levels) if rows else (np.zeros(0), np.zeros(0))
-    low, high = np.full((2, rows), math.nan)
     on_lattice, multiples = multiples_of_steps(samples, ordered, eps)
     lengths = np.zeros(rows, dtype=np.int64)
-    lengths[on_lattice] = lattice_lengths(multiples)
-    left = np.flatnonzero((lengths == 0) | (lengths > _LONGEST_LATTICE))
-    invertible = LEAST_TAIL <= levels.tail <= 1.0 - LEAST_TAIL
-    nodes = n_nodes(values[left]) if invertible else np.zeros(left.size, dtype=np.int64)
-    low[left], high[left] = yield from smooth_ends(values[left], nodes, levels, backend)
-    rough = left[np.isnan(low[left]) | np.isnan(high[left])]
-    low[rough], high[rough] = grid_ends(values[rough], levels)
-    for length in np.unique(np.delete(lengths, left)).tolist():
+    if on_lattice.any():
+        found = lattice_lengths(multiples)
+        lengths[on_lattice] = np.where(found <= _LONGEST_LATTICE, found, 0)
+    others = np.flatnonzero(lengths == 0)
+    nodes = np.zeros(rows, dtype=np.int64)
+    if others.size and LEAST_TAIL <= levels.tail <= 1.0 - LEAST_TAIL:
+        nodes[others] = n_nodes(values[others])
+    smooth = np.flatnonzero(nodes)
+    ends = np.full((2, rows), math.nan)
+    ends[:, smooth] = yield from smooth_ends(values[smooth], nodes[smooth], levels, backend)
+    for length in sorted({*lengths.tolist()} - {0}):
         chosen = np.flatnonzero(lengths == length)
-        found = lattice_ends(values[chosen], multiples[lengths[on_lattice] == length], length, levels)
-        low[chosen], high[chosen] = found
-    return low, high
+        own = multiples[lengths[on_lattice] == length]
+        ends[:, chosen] = lattice_ends(values[chosen], own, length, levels)
+    rough = np.flatnonzero(np.isnan(ends).any(axis=0))
+    if rough.size:
+        ends[:, rough] = grid_ends(values[rough], levels)
+    return ends[0], ends[1]

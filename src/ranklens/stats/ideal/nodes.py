@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
+from ranklens.stats.ideal.convolution import draw_masses
 from ranklens.stats.ideal.grids import REACH, grid_steps
-from ranklens.stats.ideal.sums import draw_masses
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -48,6 +48,9 @@ def smooth_ends(
 
     NaN stands for what cannot be had by it.
     """
+    if not len(values):
+        yield ()
+        return np.zeros(0), np.zeros(0)
     sample = _Standard.of(values)
     groups = [np.flatnonzero(nodes == count) for count in NODES]
     asked: list[Any] = []
