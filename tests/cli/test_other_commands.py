@@ -31,9 +31,7 @@ def test_the_demo_collection_is_written_and_can_be_compared(command):
     rows = json.loads(done.stdout)["comparisons"]
     shown = json.loads(command("demo", "--seed", "1", "--format", "json").stdout)["comparisons"]
     mine = next(row for row in shown if row["run_b"] == "rerank" and row["metric"] == "nDCG@10")
-    assert rows[0]["delta"] == mine["delta"]
-    # An exact p-value is a sum whose last bits depend on how many comparisons share the batch.
-    assert rows[0]["p_value"] == pytest.approx(mine["p_value"], rel=1e-12)
+    assert (rows[0]["delta"], rows[0]["p_value"]) == (mine["delta"], mine["p_value"])
 
 
 def test_the_demo_does_not_overwrite(command):

@@ -7,26 +7,52 @@ import math
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from exact_oracles import two_sided_p_of_integers
 
 from ranklens.arrays import Backend, memory_budget, open_backend
-from ranklens.stats.exact.counting import lattice_convolution, meet_in_the_middle, subset_count
+from ranklens.stats.exact.counting import lattice_convolution
+from ranklens.stats.exact.far import tilted_inversions
 from ranklens.stats.exact.inversion import plain_inversion
+from ranklens.stats.exact.listing import subset_count
+from ranklens.stats.exact.meeting import meeting_counts
+from ranklens.stats.exact.near import plain_inversions
 from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.exact.signed import SignedRows, by_width
 from ranklens.stats.exact.steps import commensurable_multiples, known_multiples
-from ranklens.stats.exact.tail import FlipTail, Mass, signed_sums
+from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass
 from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.rows.jobs import together
 
 EPS = 2.0**-52
 NUMPY = open_backend("numpy")
 PRIME = 7919
 
 
+FIRST = np.zeros(1, dtype=np.int64)
+
+
+def tails_of(deltas: np.ndarray) -> FlipTails:
+    ((_, values),) = by_width(deltas[None, :])
+    return FlipTails.of(SignedRows.of(values, EPS), np.zeros(1, dtype=bool))
+
+
 def tail_of(deltas: np.ndarray) -> FlipTail:
-    return FlipTail(signed_sums(deltas, EPS), strict=False)
+    return tails_of(deltas).row(0)
+
+
+def meet_in_the_middle(deltas: np.ndarray) -> Mass:
+    (ways,) = together([meeting_counts(tails_of(deltas), FIRST, NUMPY)])
+    return Mass(float(ways[0]), int(np.count_nonzero(deltas)), 0.0, "meet in the middle")
+
+
+def batched(inversions: Any, deltas: np.ndarray) -> Mass:
+    (found,) = together([inversions(tails_of(deltas), FIRST, NUMPY)])
+    scale = math.exp(found.log_scale[0])
+    return Mass(scale * found.mass[0], 0, scale * found.error[0], "batched")
 
 
 def chance(mass: Mass) -> Fraction:
@@ -106,30 +132,30 @@ def test_a_continuous_law_far_out_agrees_with_long_integers(n: int, mean: float,
 @pytest.mark.parametrize("drift", [0.0, 0.3, 0.6])
 def test_inversions_of_real_values_agree_with_meeting_in_the_middle(n: int, drift: float) -> None:
     rng = np.random.default_rng([n, int(10 * drift)])
-    tail = tail_of(drifting(rng, rng.gamma(1.5, size=n), drift))
-    exact = chance(meet_in_the_middle(tail, NUMPY))
-    inverted = plain_inversion(tail, NUMPY)
-    assert abs(chance(inverted) - exact) <= error_of(inverted) < Fraction(1, 10**4)
+    deltas = drifting(rng, rng.gamma(1.5, size=n), drift)
+    tail, exact = tail_of(deltas), chance(meet_in_the_middle(deltas))
+    for inverted in (plain_inversion(tail, NUMPY), batched(plain_inversions, deltas)):
+        assert abs(chance(inverted) - exact) <= error_of(inverted) < Fraction(1, 10**4)
     if exact < Fraction(1, 10**6):
-        tilted = tilted_inversion(tail, NUMPY)
-        assert abs(chance(tilted) - exact) <= error_of(tilted)
+        for tilted in (tilted_inversion(tail, NUMPY), batched(tilted_inversions, deltas)):
+            assert abs(chance(tilted) - exact) <= error_of(tilted)
 
 
 @pytest.mark.parametrize("drift", [0.8, 1.2])
 def test_listing_subsets_agrees_with_meeting_in_the_middle(drift: float) -> None:
     rng = np.random.default_rng(int(10 * drift))
-    tail = tail_of(drifting(rng, rng.gamma(2.0, size=36), drift))
-    counted = subset_count(tail, NUMPY, 1 << 18)
+    deltas = drifting(rng, rng.gamma(2.0, size=36), drift)
+    counted = subset_count(tail_of(deltas), 1 << 18)
     assert counted is not None
-    assert counted.ways == meet_in_the_middle(tail, NUMPY).ways
+    assert counted.ways == meet_in_the_middle(deltas).ways
 
 
 def test_the_memory_budget_bounds_the_listing_of_sums() -> None:
-    tail = tail_of(np.random.default_rng(5).normal(0.2, 1, 38))
-    free = meet_in_the_middle(tail, NUMPY)
+    deltas = np.random.default_rng(5).normal(0.2, 1, 38)
+    free = meet_in_the_middle(deltas)
     tracemalloc.start()
     with memory_budget(4_000_000):
-        bounded = meet_in_the_middle(tail, NUMPY)
+        bounded = meet_in_the_middle(deltas)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert bounded == free
@@ -138,7 +164,7 @@ def test_the_memory_budget_bounds_the_listing_of_sums() -> None:
 
 def test_listing_gives_up_when_there_are_too_many_subsets() -> None:
     deltas = np.random.default_rng(0).normal(size=60)
-    assert subset_count(tail_of(deltas), NUMPY, 1 << 10) is None
+    assert subset_count(tail_of(deltas), 1 << 10) is None
 
 
 def test_few_distinct_irrational_values_are_counted_by_multiplicity() -> None:
@@ -201,10 +227,11 @@ def test_steps_that_measures_have_are_known() -> None:
 
 def test_any_common_step_is_found_and_none_is_invented() -> None:
     rng = np.random.default_rng(1)
-    integers = rng.integers(-5000, 5001, 60)
-    found = commensurable_multiples(integers * 0.0123, EPS)
-    assert found is not None
-    assert np.array_equal(found * np.max(np.abs(integers)), integers * np.max(np.abs(found)))
-    five_decimals = np.round(rng.random(53), 5) - np.round(rng.random(53), 5)
-    assert commensurable_multiples(five_decimals, EPS) is not None
-    assert all(commensurable_multiples(rng.normal(size=24), EPS) is None for _ in range(200))
+    integers = rng.integers(-5000, 5001, (3, 60))
+    found, multiples = commensurable_multiples(integers * 0.0123, EPS)
+    assert found.all()
+    largest = np.abs(integers).max(axis=1, keepdims=True)
+    assert np.array_equal(multiples * largest, integers * np.abs(multiples).max(axis=1, keepdims=True))
+    five_decimals = np.round(rng.random((2, 53)), 5) - np.round(rng.random((2, 53)), 5)
+    assert commensurable_multiples(five_decimals, EPS)[0].all()
+    assert not commensurable_multiples(rng.normal(size=(200, 24)), EPS)[0].any()

@@ -1,115 +1,78 @@
-"""Counting the tail subset by subset, or integer by integer: no error beyond the last bit."""
+"""Counting on a lattice, integer by integer: no error beyond the last bit."""
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, budget_bytes, to_host
+from ranklens.arrays import cut, rows_within
+from ranklens.kernels.exact_folds import folded_sum
 from ranklens.kernels.exact_lattice import subset_counts
-from ranklens.kernels.exact_subsets import count_pairs, count_weighted, subset_sums
-from ranklens.stats.exact.tail import FlipTail, Mass
+from ranklens.stats.exact.signed import padded_width
+from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass, Masses
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+STEP = "lattice convolution"
 
 _EXACT_INTEGERS = 2.0**53
-_BYTES_PER_SUM = 48
 _EPS = float(np.finfo(np.float64).eps)
-
-Half = tuple[NDArray[np.int64], NDArray[np.float64]]
-
-
-def meet_in_the_middle(tail: FlipTail, backend: Backend) -> Mass:
-    """Count with all subset sums of either half: 2^(n/2) of them.
-
-    What does not fit into the memory budget is flipped one subset at a time.
-    """
-    magnitudes = tail.sums.magnitudes
-    most = 2 * max(1, int(math.log2(budget_bytes() / _BYTES_PER_SUM)))
-    halves, rest = magnitudes[-most:], magnitudes[:-most]
-    xp, ship = backend.xp, backend.asarray
-    first, second = (xp.sort(subset_sums(ship(half))) for half in (halves[::2], halves[1::2]))
-    flipped: list[int] = subset_sums(rest).tolist()
-    counts = [count_pairs(first, second, tail.limit - part) for part in flipped if part <= tail.limit]
-    (count,) = to_host(functools.reduce(operator.add, counts))
-    return Mass(int(count[0]), tail.n, 0.0, "meet in the middle")
+_LONGEST_TOGETHER, _MOST_TOGETHER = 2048, 900
+_ROWS_AT_ONCE = 64
+_COPIES, _FLOAT_BYTES = 4, 8
 
 
-def lattice_convolution(tail: FlipTail) -> Mass:
-    """Count by adding one difference after the other to the counts of all sums up to the limit.
+def count_on_lattice(found: Masses, tails: FlipTails, chosen: Counts) -> None:
+    """Count the subsets of some rows on a lattice: of the short ones together, of the others one by one.
 
     On the host: a compiler on a device would meet a new shape for every distinct difference.
     """
+    short = (tails.limit[chosen] < _LONGEST_TOGETHER) & (tails.n[chosen] <= _MOST_TOGETHER)
+    lengths = padded_width(tails.limit[chosen] + 1)
+    for length in np.unique(lengths[short]).tolist():
+        some = chosen[short & (lengths == length)]
+        for part in cut(
+            range(len(some)), rows_within(_COPIES * _FLOAT_BYTES * length, _ROWS_AT_ONCE, share=0.25)
+        ):
+            places = some[part.start : part.stop]
+            ways = _counted(tails.sums.magnitudes[places], tails.limit[places], length)
+            n = tails.n[places]
+            found.put(places, ways, n, np.where(ways < _EXACT_INTEGERS, 0.0, n * _EPS * ways), STEP)
+    for place in chosen[~short].tolist():
+        found.put_one(place, lattice_convolution(tails.row(place)))
+
+
+def lattice_convolution(tail: FlipTail) -> Mass:
+    """Count by adding one difference after the other to the counts of all sums up to the limit."""
     start = np.zeros(tail.limit + 1)
     start[0] = 1.0
-    counts, exponent = subset_counts(start, tail.sums.magnitudes.tolist())
-    return _counted(float(np.sum(counts)), tail.n - exponent, tail.n, "lattice convolution")
+    counts, exponent = subset_counts(start, tail.magnitudes.tolist())
+    return counted_mass(float(np.sum(counts)), tail.n - exponent, tail.n, STEP)
 
 
-def subset_count(tail: FlipTail, backend: Backend, max_sums: int) -> Mass | None:
-    """Count the subsets that fit below the limit, if there are few; None when either half has too many.
+def counted_mass(count: float, exponent: int, n_additions: int, step: str) -> Mass:
+    """Return a count as a mass, with the rounding of so many additions unless it is a whole number."""
+    exact = count < _EXACT_INTEGERS and count == math.floor(count)
+    return Mass(count, exponent, 0.0 if exact else n_additions * _EPS * count, step)
 
-    Sums past the limit are dropped as soon as they appear and equal ones are merged, so the shapes depend on
-    the data: the halves are built on the host, and only counted on the device.
+
+def _counted(magnitudes: Counts, limits: Counts, length: int) -> Floats:
+    """Count the subsets of each row (rows, width) that sum to at most its limit, which is below `length`.
+
+    Rows take a value at the same time, those that have it, and each row its values in order.
     """
-    halves = _fitting_halves(tail, min(max_sums, budget_bytes() // (4 * _BYTES_PER_SUM)))
-    if halves is None:
-        return None
-    (sums, weights), (others, other_weights) = halves
-    ship = backend.asarray
-    total = count_weighted(ship(sums), ship(weights), ship(others), ship(other_weights), tail.limit)
-    terms = sums.shape[0] + others.shape[0]
-    return _counted(float(to_host(total)[0][0]), tail.n, terms, "subset count")
-
-
-def _counted(count: float, exponent: int, n_additions: int, step: str) -> Mass:
-    if count < _EXACT_INTEGERS and count == math.floor(count):
-        return Mass(int(count), exponent, 0.0, step)
-    return Mass(count, exponent, n_additions * _EPS * count, step)
-
-
-def _fitting_halves(tail: FlipTail, max_sums: int) -> tuple[Half, Half] | None:
-    values, multiplicities = tail.groups
-    halves = [(np.zeros(1, dtype=np.int64), np.ones(1)) for _ in range(2)]
-    for value, multiplicity in zip(values[::-1].tolist(), multiplicities[::-1].tolist(), strict=True):
-        smaller = int(halves[0][0].shape[0] > halves[1][0].shape[0])
-        grown = _with_group(halves[smaller], value, multiplicity, tail, max_sums)
-        if grown is None:
-            return None
-        halves[smaller] = grown
-    order = np.argsort(halves[0][0])
-    return (halves[0][0][order], halves[0][1][order]), halves[1]
-
-
-def _with_group(half: Half, value: int, multiplicity: int, tail: FlipTail, max_sums: int) -> Half | None:
-    sums, weights = half
-    if value == 0:
-        return (sums, weights * 2.0**multiplicity) if multiplicity < 900 else None
-    most = min(multiplicity, tail.limit // value)
-    if (most + 1) * sums.shape[0] > 4 * max_sums:
-        return None
-    if most == 0:
-        return half
-    ways = np.array([_ways(multiplicity, chosen) for chosen in range(most + 1)])
-    sums = (sums[:, None] + value * np.arange(most + 1)).ravel()
-    with np.errstate(over="ignore"):
-        weights = (weights[:, None] * ways).ravel()
-    fits = sums <= tail.limit
-    sums, weights = sums[fits], weights[fits]
-    if tail.sums.lattice:
-        sums, weights = _merged(sums, weights)
-    return (sums, weights) if sums.shape[0] <= max_sums and np.isfinite(weights).all() else None
-
-
-def _ways(n: int, chosen: int) -> float:
-    ways = math.comb(n, chosen)
-    return float(ways) if ways < 10**300 else math.inf
-
-
-def _merged(sums: NDArray[np.int64], weights: NDArray[np.float64]) -> Half:
-    order = np.argsort(sums)
-    sums, weights = sums[order], weights[order]
-    first = np.flatnonzero(np.diff(sums, prepend=-1))
-    return sums[first], np.add.reduceat(weights, first)
+    rows = np.arange(len(magnitudes))
+    counts = np.zeros((len(rows), length))
+    counts[:, 0] = 1.0
+    values, place = np.unique(magnitudes, return_inverse=True)
+    repeats = np.zeros((len(rows), len(values)), dtype=np.int64)
+    np.add.at(repeats, (rows[:, None], place.reshape(magnitudes.shape)), 1)
+    for value, times in zip(values.tolist(), repeats.T, strict=True):
+        for time in range(int(times.max()) if 0 < value < length else 0):
+            having = np.flatnonzero(times > time)
+            counts[having, value:] += counts[having, :-value]
+    within = np.arange(length) <= limits[:, None]
+    return np.asarray(folded_sum((counts * within).T))

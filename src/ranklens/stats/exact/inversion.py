@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import Backend, to_host
-from ranklens.kernels.exact_fourier import cosine_products, cosine_products_by_recurrence, square_wave_tail
+from ranklens.kernels.exact_fourier import cosine_products, square_wave_tail
 from ranklens.stats.exact.spectrum import (
     EPS,
-    FEW_VALUES,
     MOST_CELLS,
-    Floats,
     Spectrum,
     choose_nodes,
     even_at_least,
@@ -65,13 +62,7 @@ def _outside(spectrum: Spectrum, n_nodes: int, step: float, backend: Backend) ->
     half_step = spectrum.half_step
     kernel = half_step / np.sin(half_step * nodes) if half_step else 1.0 / nodes
     weights = 2.0 * step / math.pi * kernel
-    threshold = ship(np.array([spectrum.threshold - half_step]))
-    products = _products(spectrum, nodes, step, backend)
+    threshold = ship(np.asarray(spectrum.threshold - half_step))
+    products = spectrum.on_nodes(backend, cosine_products, nodes)
     (outside,) = to_host(square_wave_tail(products, ship(nodes), ship(weights), threshold))
-    return float(outside[0])
-
-
-def _products(spectrum: Spectrum, nodes: Floats, step: float, backend: Backend) -> Any:
-    if spectrum.multiplicities is None and spectrum.values.shape[0] > 4 * FEW_VALUES and nodes.shape[0] < 64:
-        return cosine_products_by_recurrence(backend.asarray(spectrum.values), step, nodes.shape[0])
-    return spectrum.on_nodes(backend, cosine_products, nodes)
+    return float(outside)

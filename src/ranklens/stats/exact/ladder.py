@@ -1,95 +1,113 @@
-"""Which exact step suits which sample."""
+"""Which exact step suits which row: a function of the row alone, whatever is computed with it."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ranklens.arrays import Backend
-from ranklens.stats.exact.counting import lattice_convolution, meet_in_the_middle, subset_count
+from ranklens.arrays import Backend, open_backend
+from ranklens.arrays.threads import for_each, n_cores
+from ranklens.stats.exact.counting import count_on_lattice
+from ranklens.stats.exact.far import tilted_inversions
+from ranklens.stats.exact.inversion import STEP as PLAIN
 from ranklens.stats.exact.inversion import plain_inversion
-from ranklens.stats.exact.tail import FlipTail, Mass
+from ranklens.stats.exact.listing import LONG_BITS, SHORT_BITS, count_listed, list_bits
+from ranklens.stats.exact.meeting import STEP as MEETING_STEP
+from ranklens.stats.exact.meeting import meeting_counts
+from ranklens.stats.exact.near import plain_inversions
+from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, Plan
+from ranklens.stats.exact.signed import Counts
+from ranklens.stats.exact.smooth import LONG, Inverted
+from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass, Masses
+from ranklens.stats.exact.tilt import STEP as TILTED
 from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.rows.jobs import Job, combined, together
 
-MEETING = 44
-"""The most differences whose halves' 2^22 sums are worth listing."""
+Rows = NDArray[np.bool_]
 
-_CONVOLUTION_SECONDS = 0.01
-_SECONDS_PER_VALUE = 4e-6
-_SECONDS_PER_COUNT = 1.2e-9
-_SECONDS_PER_SUM = 6e-8
-_INVERSION_SECONDS = 0.002
+_FAR_OF_SHORT, _FAR = math.log(1e-4), math.log(1e-6)
+_LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
+"""The relative errors of an inversion past which another step is tried, and past which long lists are."""
 
-_LIST_BITS, _LONGEST_LIST = 17.0, 1 << 18
-_LONG_LIST_BITS, _LONGER_LIST = 20.5, 1 << 21
-_LARGE_ERROR = 1e-5
-"""The relative error of an inversion past which longer lists are worth a second."""
-
-_SURELY_LARGE = 3.5
-_SMALLEST_PLAIN = math.log(1e-6)
-_SMALLEST_CONVOLVED = math.log(1e-250)
+_SURELY_NEAR = 3.5
 
 
-def tail_mass(tail: FlipTail, backend: Backend) -> Mass:
-    """Compute the tail's probability by the first step of the ladder that can."""
-    if tail.limit < 0:
-        return Mass(0, tail.n, 0.0, "closed form")
-    if _convolution_seconds(tail) <= min(_CONVOLUTION_SECONDS, _meeting_seconds(tail)) and _convolvable(tail):
-        return lattice_convolution(tail)
-    list_bits = _list_bits(tail)
-    if list_bits <= min(_LIST_BITS, _meeting_bits(tail) - 2.0):
-        counted = subset_count(tail, backend, _LONGEST_LIST)
-        if counted is not None:
-            return counted
-    if tail.n <= MEETING:
-        return meet_in_the_middle(tail, backend)
-    inverted = tilted_inversion(tail, backend) if _is_far(tail) else plain_inversion(tail, backend)
-    if inverted.error > _LARGE_ERROR * inverted.ways and list_bits <= _LONG_LIST_BITS:
-        return subset_count(tail, backend, _LONGER_LIST) or inverted
-    return inverted
+def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
+    """Compute the tail's probability of each row by the first step of the ladder that can.
+
+    What a device computes comes back in one transfer; what then is still open is computed on the host.
+    """
+    found, plan = Masses(len(tails.n)), Plan.of(tails)
+    found.put(plan.nothing, 0.0, tails.n[plan.nothing], 0.0, CLOSED_FORM)
+    found.put(plan.one_subset, 1.0, tails.n[plan.one_subset], 0.0, CLOSED_FORM)
+    count_on_lattice(found, tails, np.flatnonzero(plan.convolved))
+    count_listed(found, tails, np.flatnonzero(plan.listed), SHORT_BITS)
+    met = np.flatnonzero(found.missing & plan.few)
+    near, far = np.flatnonzero(plan.near), np.flatnonzero(plan.far)
+    ways, plain, tilted = yield from combined(
+        [
+            meeting_counts(tails, met, backend),
+            plain_inversions(tails, near, backend),
+            tilted_inversions(tails, far, backend),
+        ]
+    )
+    found.put(met, ways, tails.n[met], 0.0, MEETING_STEP)
+    _put_smooth(found, tails, (near, plain), (far, tilted))
+    _put_rest(found, tails)
+    return found
 
 
-def estimated_seconds(tail: FlipTail) -> float:
-    """Estimate how long the tail takes on one core, without computing it."""
-    if tail.limit < 0:
-        return 0.0
-    if tail.n > MEETING:
-        return _INVERSION_SECONDS + 1e-6 * tail.n
-    listed = _SECONDS_PER_SUM * math.exp2(_list_bits(tail))
-    return min(_convolution_seconds(tail), _meeting_seconds(tail), max(listed, _SECONDS_PER_VALUE * tail.n))
+def _put_smooth(
+    found: Masses, tails: FlipTails, near: tuple[Counts, Inverted], far: tuple[Counts, Inverted]
+) -> None:
+    """Fill in what was inverted; where that is too small or too uncertain, tilt, or count the subsets."""
+    places, plain = near
+    small = plain.log_tail < (_FAR if tails.sums.magnitudes.shape[1] >= LONG else _FAR_OF_SHORT)
+    _put_inverted(found, places[~small], plain, ~small, tails, PLAIN)
+    (again,) = together([tilted_inversions(tails, places[small], open_backend("numpy"))])
+    for own, tilted in (far, (places[small], again)):
+        _put_inverted(found, own, tilted, np.ones(len(own), dtype=bool), tails, TILTED)
+        uncertain = tilted.error > _LARGE_ERROR * tilted.mass
+        count_listed(found, tails, own[uncertain & (tails.n[own] <= MOST_LISTED)], SHORT_BITS - 1.0)
 
 
-def _convolution_seconds(tail: FlipTail) -> float:
-    if not tail.sums.lattice:
-        return math.inf
-    return tail.n * (_SECONDS_PER_VALUE + _SECONDS_PER_COUNT * (tail.limit + 1))
+def _put_inverted(
+    found: Masses, places: Counts, inverted: Inverted, which: Rows, tails: FlipTails, step: str
+) -> None:
+    mass, error, log_scale = (column[which] for column in inverted)
+    doublings = np.floor(log_scale / math.log(2.0))
+    scale = np.exp(log_scale - doublings * math.log(2.0))
+    mass = np.maximum(mass, np.finfo(np.float64).eps * error)
+    found.put(places, scale * mass, -doublings.astype(np.int64), scale * error, step)
 
 
-def _convolvable(tail: FlipTail) -> bool:
-    return tail.n <= 1000 or log_tail_estimate(tail) > _SMALLEST_CONVOLVED
+def _put_rest(found: Masses, tails: FlipTails) -> None:
+    """Invert on the host, row by row, what is on a lattice, repeats values or is still uncertain."""
+    _list_uncertain(found, tails, np.flatnonzero(~found.missing & _above(found, _LARGE_ERROR)))
+    rest = np.flatnonzero(found.missing | _above(found, _LARGE_ERROR))
+
+    def invert(place: int) -> None:
+        mass = _inverted_alone(tails.row(place))
+        if found.missing[place] or mass.error * found.ways[place] < found.error[place] * mass.ways:
+            found.put_one(place, mass)
+
+    for_each(invert, rest.tolist(), n_threads=n_cores())
+    _list_uncertain(found, tails, rest[_above(found, _DEEP_ERROR)[rest]])
 
 
-def _meeting_bits(tail: FlipTail) -> float:
-    return 0.5 * tail.n if tail.n <= MEETING else math.inf
+def _above(found: Masses, relative_error: float) -> Rows:
+    return np.asarray(found.error > relative_error * found.ways)
 
 
-def _meeting_seconds(tail: FlipTail) -> float:
-    return math.ldexp(_SECONDS_PER_SUM, tail.n // 2) if tail.n <= MEETING else math.inf
+def _list_uncertain(found: Masses, tails: FlipTails, places: Counts) -> None:
+    if places.size:
+        short = list_bits(tails.take(places)) <= LONG_BITS
+        count_listed(found, tails, places[short], LONG_BITS)
 
 
-def _list_bits(tail: FlipTail) -> float:
-    """Estimate the binary logarithm of how many sums of one half fit, as if they followed a normal law."""
-    values, multiplicities = tail.groups
-    choices = 1.0 + np.minimum(multiplicities, tail.limit // np.maximum(values, 1))
-    bits = 0.5 * float(np.sum(np.log2(choices)))
-    distance = (0.25 * tail.total - tail.limit) / (tail.spread / math.sqrt(8.0))
-    if distance <= 0.0:
-        return bits
-    return max(0.0, bits - math.log2(math.e) * 0.5 * distance * distance)
-
-
-def _is_far(tail: FlipTail) -> bool:
-    if abs(tail.sums.observed) < _SURELY_LARGE * tail.spread:
-        return False
-    return log_tail_estimate(tail) < _SMALLEST_PLAIN
+def _inverted_alone(tail: FlipTail) -> Mass:
+    host = open_backend("numpy")
+    far = tail.begin >= _SURELY_NEAR * tail.spread and log_tail_estimate(tail) < _FAR
+    return tilted_inversion(tail, host) if far else plain_inversion(tail, host)

@@ -85,15 +85,13 @@ def spectrum_of(tail: FlipTail) -> Spectrum:
     """Rescale a tail for inversion."""
     values, counts = tail.groups
     unit = tail.spread
-    half_step = 1 if tail.sums.lattice else 0
-    begin = abs(tail.sums.observed) + (2 * half_step if tail.strict else 0)
     repeated = 2 * values.shape[0] <= tail.n
     return Spectrum(
-        (values if repeated else tail.sums.magnitudes) / unit,
+        (values if repeated else tail.magnitudes) / unit,
         counts.astype(np.float64) if repeated else None,
-        begin / unit,
-        (tail.total - begin) / unit,
-        half_step / unit,
+        tail.begin / unit,
+        (tail.total - tail.begin) / unit,
+        (1 if tail.lattice else 0) / unit,
     )
 
 
@@ -139,7 +137,7 @@ def _witnessed(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:
     chosen = np.linspace(0, n_values - 1, min(n_values, FEW_VALUES)).astype(np.int64)
     sines = np.sin(nodes[:, None] * spectrum.values[chosen])
     squares = np.maximum(1.0 - (1.0 - tanhs[chosen] ** 2) * sines * sines, _TINY)
-    logs: Floats = np.log(squares) @ spectrum.weighted(np.ones(n_values))[chosen]
+    logs: Floats = np.sum(np.log(squares) * spectrum.weighted(np.ones(n_values))[chosen], axis=1)
     return np.exp(0.5 * logs)
 
 

@@ -1,46 +1,82 @@
-"""The step of which all differences are whole multiples, if there is one."""
+"""The step of which all differences of a row are whole multiples, if there is one."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.lattice import lattice_of
+from ranklens.stats.rows.lattices import lattice_scales
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 _RATIO_SLACK = 32.0
 _SURE = 0.01
+_MANY = 24
+_LONGEST_FRACTION = 40
+"""Steps of Euclid's algorithm: more than any denominator of interest takes."""
 
 
-def known_multiples(values: Floats, eps: float) -> NDArray[np.int64] | None:
-    """Write differences as whole multiples of a step that measures and rounded scores have.
+def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
+    """Write rows of differences as whole multiples of a step that measures and scores may have.
 
     Parameters
     ----------
-    values : numpy.ndarray of float64, shape (n,)
+    values : numpy.ndarray of float64, shape (rows, n)
+        At least one of each row is not zero.
     eps : float
         The rounding unit of the type in which they were computed.
 
     Returns
     -------
-    numpy.ndarray of int64, shape (n,), or None
-        See `ranklens.stats.lattice_of` for the steps that are tried.
+    found : numpy.ndarray of bool, shape (rows,)
+        Whether there is such a step.
+    multiples : numpy.ndarray of int64, shape (rows, n)
+        Zeros in the rows without one.
+
+    Notes
+    -----
+    Tried are the steps of `ranklens.stats.lattice_of`, on the differences as given and with the largest in
+    [512, 1024), so that a common factor of 2^k hides none; and, for 24 differences or more, any step of which
+    their ratios tell.
     """
-    rescaled = np.ldexp(values, 10 - int(np.frexp(np.max(np.abs(values)))[1]))
-    # As given, and with the largest in [512, 1024), so that a common factor of 2^k hides no step.
-    for candidate in (values, rescaled):
-        lattice = lattice_of(candidate, eps)
-        if lattice is not None:
-            return lattice.integers
+    multiples = np.zeros(values.shape, dtype=np.int64)
+    found = np.zeros(len(values), dtype=bool)
+    for candidate in (values, with_largest_near_1024(values)):
+        open_rows = np.flatnonzero(~found)
+        if open_rows.size:
+            own = candidate[open_rows]
+            scale = lattice_scales(own, np.abs(own).max(axis=1), eps)
+            fits = np.isfinite(scale)
+            places = open_rows[fits]
+            multiples[places] = np.rint(own[fits] * scale[fits, None]).astype(np.int64)
+            found[places] = True
+    many = np.flatnonzero(~found & (np.count_nonzero(values, axis=1) >= _MANY))
+    if many.size:
+        fits, own_multiples = commensurable_multiples(values[many], eps)
+        multiples[many[fits]], found[many[fits]] = own_multiples[fits], True
+    return found, multiples
+
+
+def known_multiples(values: Floats, eps: float) -> Counts | None:
+    """Write one sample, shape (n,), as whole multiples of a step that measures and rounded scores have."""
+    for candidate in (values, with_largest_near_1024(values[None])[0]):
+        scale = float(lattice_scales(candidate[None], np.abs(candidate[None]).max(axis=1), eps)[0])
+        if math.isfinite(scale):
+            return np.rint(candidate * scale).astype(np.int64)
     return None
 
 
-def commensurable_multiples(values: Floats, eps: float) -> NDArray[np.int64] | None:
-    """Write differences as whole multiples of any step, if their ratios to the largest are fractions.
+def with_largest_near_1024(values: Floats) -> Floats:
+    """Multiply each row (rows, n) by the power of two that brings its largest value into [512, 1024)."""
+    return np.asarray(np.ldexp(values, 10 - np.frexp(np.abs(values).max(axis=1))[1][:, None]))
+
+
+def commensurable_multiples(values: Floats, eps: float) -> tuple[Rows, Counts]:
+    """Write rows as whole multiples of any step, where their ratios to the largest are fractions.
 
     A denominator is believed while a random ratio would hardly come that near to such a fraction, and their
     common multiple while multiples of the step lie well apart in spite of rounding. Scores rounded to six
@@ -48,24 +84,52 @@ def commensurable_multiples(values: Floats, eps: float) -> NDArray[np.int64] | N
 
     Parameters
     ----------
-    values : numpy.ndarray of float64, shape (n,)
-        Many of them: a single ratio passes by chance once in ten times.
+    values : numpy.ndarray of float64, shape (rows, n)
+        Many of them not zero: a single ratio passes by chance once in ten times.
     eps : float
         The rounding unit of the type in which they were computed.
+
+    Returns
+    -------
+    found : numpy.ndarray of bool, shape (rows,)
+    multiples : numpy.ndarray of int64, shape (rows, n)
     """
     slack = _RATIO_SLACK * eps
-    most_steps, largest_denominator = _SURE / slack, int(0.3 / math.sqrt(slack))
-    ratios = values / np.max(np.abs(values))
-    steps = 1
-    for ratio in np.unique(np.abs(ratios)).tolist():
-        if abs(ratio * steps - round(ratio * steps)) <= slack * steps:
-            continue
-        fraction = Fraction(ratio).limit_denominator(largest_denominator)
-        if abs(ratio - fraction) > slack:
-            return None
-        steps = math.lcm(steps, fraction.denominator)
-        if steps > most_steps:
-            return None
-    multiples = np.rint(ratios * steps)
-    off = float(np.max(np.abs(ratios * steps - multiples)))
-    return multiples.astype(np.int64) if off <= slack * steps else None
+    signed = values / np.abs(values).max(axis=1)[:, None]
+    ratios = np.sort(np.abs(signed), axis=1)
+    steps = np.ones(len(values), dtype=np.int64)
+    found = np.ones(len(values), dtype=bool)
+    open_rows = np.arange(len(values))
+    while open_rows.size:
+        own, own_steps = ratios[open_rows], steps[open_rows, None]
+        off = np.abs(own * own_steps - np.rint(own * own_steps)) > slack * own_steps
+        unfit = off.any(axis=1)
+        open_rows, first = open_rows[unfit], off[unfit].argmax(axis=1)
+        denominators = _denominators(ratios[open_rows, first], slack)
+        grown = np.lcm(steps[open_rows], denominators)
+        fails = (denominators == 0) | (grown > _SURE / slack)
+        found[open_rows[fails]] = False
+        steps[open_rows] = grown
+        open_rows = open_rows[~fails]
+    steps[~found] = 1
+    return found, np.rint(signed * steps[:, None]).astype(np.int64)
+
+
+def _denominators(ratios: Floats, slack: float) -> Counts:
+    """Return the smallest denominator of a convergent within `slack` of each ratio; 0 without one."""
+    largest = 0.3 / math.sqrt(slack)
+    found = np.zeros(len(ratios))
+    p, former_q = np.zeros((2, len(ratios)))
+    q, former_p = np.ones((2, len(ratios)))
+    rest = ratios
+    for _ in range(_LONGEST_FRACTION):
+        near = (found == 0.0) & (q <= largest) & (np.abs(ratios - p / q) <= slack)
+        found[near] = q[near]
+        going = (found == 0.0) & (q <= largest) & (rest > 0.0)
+        if not going.any():
+            break
+        inverse = 1.0 / np.where(going, rest, 1.0)
+        term = np.floor(inverse)
+        rest = inverse - term
+        p, q, former_p, former_q = term * p + former_p, term * q + former_q, p, q
+    return found.astype(np.int64)

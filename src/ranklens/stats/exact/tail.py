@@ -10,116 +10,131 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.ties import BAND
-from ranklens.stats.exact.steps import commensurable_multiples, known_multiples
+from ranklens.stats.exact.signed import SignedRows
 
-_FIXED_POINT_BITS = 61
-_MANY = 24
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class SignedSums:
-    """The differences as integers of a common step, zeros dropped.
+class FlipTails(NamedTuple):
+    """P(T ≥ threshold) of each row, for T = Σ ±magnitudes and a positive threshold.
 
     Attributes
     ----------
-    magnitudes : numpy.ndarray of int64, shape (n,)
-        Their absolute values, ascending.
-    observed : int
-        The sum of the signed differences.
-    band : int
-        Sums that differ by this much tie; 0 where the integers are exact.
-    lattice : bool
-        Whether the integers are the differences themselves and share no divisor. Otherwise they are rounded
-        to the 61st binary digit of Σ|d|.
+    sums : SignedRows
+    strict : numpy.ndarray of bool, shape (rows,)
+        Which rows ask for sums beyond the observed one and its ties; the complement of a one-sided p does.
+    limit : numpy.ndarray of int64, shape (rows,)
+        The largest sum of flipped magnitudes that belongs to the tail; negative when nothing does.
+    begin : numpy.ndarray of int64, shape (rows,)
+        Where the tail begins: on a lattice the smallest of its sums.
     """
 
-    magnitudes: NDArray[np.int64]
-    observed: int
-    band: int
-    lattice: bool
+    sums: SignedRows
+    strict: Rows
+    limit: Counts
+    begin: Counts
+
+    @classmethod
+    def of(cls, sums: SignedRows, strict: Rows) -> FlipTails:
+        """Find out where the tails begin."""
+        observed = np.abs(sums.observed)
+        room = np.where(strict, -sums.band - 1, sums.band)
+        limit = (sums.magnitudes.sum(axis=1) - observed + room) // 2
+        return cls(sums, strict, limit, observed + 2 * (strict & sums.lattice))
 
     @property
-    def total(self) -> int:
-        """The largest sum that signs can give."""
-        return int(self.magnitudes.sum())
+    def n(self) -> Counts:
+        """The number of signs of each row."""
+        return self.sums.n
+
+    def take(self, places: Counts) -> FlipTails:
+        """Return some of the rows."""
+        return FlipTails(self.sums.take(places), self.strict[places], self.limit[places], self.begin[places])
+
+    def row(self, i: int) -> FlipTail:
+        """Return one row by itself."""
+        own = self.sums
+        magnitudes = own.magnitudes[i, own.magnitudes.shape[1] - int(own.n[i]) :]
+        return FlipTail(magnitudes, int(self.limit[i]), int(self.begin[i]), bool(own.lattice[i]))
 
 
 @dataclass(frozen=True)
 class FlipTail:
-    """P(T ≥ threshold) for T = Σ ±magnitudes and a positive threshold.
+    """The tail of one row.
 
-    `strict` asks for sums beyond the observed one and its ties, as the complement of a one-sided p needs.
+    `magnitudes` (n,) are positive and ascending; see `FlipTails` for `limit` and `begin`.
     """
 
-    sums: SignedSums
-    strict: bool
+    magnitudes: Counts
+    limit: int
+    begin: int
+    lattice: bool
 
     @property
     def n(self) -> int:
         """The number of signs."""
-        return int(self.sums.magnitudes.shape[0])
+        return int(self.magnitudes.shape[0])
 
     @property
     def total(self) -> int:
         """The largest sum."""
-        return self.sums.total
+        return int(self.magnitudes.sum())
 
     @functools.cached_property
-    def limit(self) -> int:
-        """The largest sum of flipped magnitudes that belongs to the tail; negative when nothing does."""
-        beyond = abs(self.sums.observed)
-        if self.strict:
-            return (self.total - beyond - self.sums.band - 1) // 2
-        return (self.total - beyond + self.sums.band) // 2
-
-    @functools.cached_property
-    def groups(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def groups(self) -> tuple[Counts, Counts]:
         """The distinct magnitudes, ascending, and how often each occurs."""
-        values, counts = np.unique(self.sums.magnitudes, return_counts=True)
+        values, counts = np.unique(self.magnitudes, return_counts=True)
         return values, counts.astype(np.int64)
 
     @functools.cached_property
     def spread(self) -> float:
         """The standard deviation of T."""
-        magnitudes = self.sums.magnitudes.astype(np.float64)
+        magnitudes = self.magnitudes.astype(np.float64)
         return math.sqrt(float(np.sum(magnitudes * magnitudes)))
 
 
 class Mass(NamedTuple):
     """A probability ``ways / 2^exponent``, which may lie far below the smallest float.
 
-    `error` bounds what `ways` may be off by; an int is exact.
+    `error` bounds what `ways` may be off by.
     """
 
-    ways: int | float
+    ways: float
     exponent: int
     error: float
     step: str
 
 
-def signed_sums(deltas: NDArray[np.float64], eps: float) -> SignedSums:
-    """Turn differences into integers, exactly where they lie on a lattice.
+class Masses:
+    """The masses of the tails of rows: columns that the steps fill in; NaN where none has yet.
 
-    Parameters
-    ----------
-    deltas : numpy.ndarray of float64, shape (n,)
-        Finite, at least one of them not zero.
-    eps : float
-        The rounding unit of the type in which they were computed.
+    `ways`, `exponent`, `error` and `step`, each of shape (rows,), are those of `Mass`.
     """
-    nonzero = deltas[deltas != 0.0]
-    multiples = known_multiples(nonzero, eps)
-    if multiples is None and len(nonzero) >= _MANY:
-        multiples = commensurable_multiples(nonzero, eps)
-    if multiples is not None:
-        kept = multiples[multiples != 0]
-        kept //= np.gcd.reduce(kept)
-        return SignedSums(np.sort(np.abs(kept)), int(kept.sum()), 0, True)
-    scaled = np.ldexp(nonzero, -int(np.frexp(np.max(np.abs(nonzero)))[1]))
-    magnitudes = np.sort(np.abs(scaled))
-    bits = _FIXED_POINT_BITS - math.frexp(float(magnitudes.sum()))[1]
-    fixed = np.rint(np.ldexp(scaled, bits)).astype(np.int64)
-    ordered = np.sort(np.abs(fixed))
-    band = math.ceil(BAND * eps * float(ordered.sum()))
-    return SignedSums(ordered, int(fixed.sum()), band, False)
+
+    def __init__(self, rows: int) -> None:
+        self.ways = np.full(rows, math.nan)
+        self.exponent = np.zeros(rows, dtype=np.int64)
+        self.error = np.zeros(rows)
+        self.step = np.full(rows, "", dtype=object)
+
+    @property
+    def missing(self) -> Rows:
+        """Which rows have no mass yet."""
+        return np.asarray(np.isnan(self.ways))
+
+    def put(
+        self, places: Counts | Rows, ways: Floats | float, exponent: Counts, error: Floats | float, step: str
+    ) -> None:
+        """Fill in some rows."""
+        self.ways[places], self.exponent[places] = ways, exponent
+        self.error[places], self.step[places] = error, step
+
+    def put_one(self, place: int, mass: Mass) -> None:
+        """Fill in one row."""
+        self.ways[place], self.exponent[place], self.error[place], self.step[place] = mass
+
+    def relative_error(self, place: int) -> float:
+        """Return the error of one row in parts of its mass."""
+        return float(self.error[place] / self.ways[place])

@@ -122,6 +122,6 @@ def _invert(spectrum: Spectrum, tilt: Tilt, n_nodes: int, step: float, backend: 
     ship = backend.asarray
     nodes = half_odd_nodes(n_nodes, step)
     products = spectrum.on_nodes(backend, tilted_products, nodes, tilt.tanhs)
-    point, rate = ship(np.array([spectrum.threshold])), ship(np.array([tilt.rate]))
+    point, rate = ship(np.asarray(spectrum.threshold)), ship(np.asarray(tilt.rate))
     (inverted,) = to_host(tilted_tail(products, ship(nodes), point, rate, step, spectrum.half_step))
-    return float(inverted[0])
+    return float(inverted)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ranklens.arrays import to_host
 
 T = TypeVar("T")
@@ -15,14 +18,26 @@ Job = Generator[tuple[Any, ...], tuple[Any, ...], T]
 
 def together(jobs: Sequence[Job[Any]]) -> list[Any]:
     """Run jobs of one backend with a single transfer, and return their results."""
+    job = combined(jobs)
+    asked = next(job)
+    results: list[Any] = _result(job, to_host(*asked) if asked else ())
+    return results
+
+
+def combined(jobs: Sequence[Job[Any]]) -> Job[list[Any]]:
+    """Make one job of several; its result is theirs."""
     asked = [next(job) for job in jobs]
-    flat = [array for arrays in asked for array in arrays]
-    host = list(to_host(*flat)) if flat else []
+    host = list((yield tuple(array for arrays in asked for array in arrays)))
     results = []
     for job, arrays in zip(jobs, asked, strict=True):
         sent, host = host[: len(arrays)], host[len(arrays) :]
         results.append(_result(job, tuple(sent)))
     return results
+
+
+def joined(parts: Sequence[Any]) -> NDArray[np.float64]:
+    """Put what several parts gave one after the other; nothing of no parts."""
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if parts else np.zeros(0)
 
 
 def _result(job: Job[T], arrays: tuple[Any, ...]) -> T:

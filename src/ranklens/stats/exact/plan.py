@@ -1,0 +1,112 @@
+"""How each row is computed, and how long that takes: decided from the row alone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.kernels.exact_folds import folded_sum
+from ranklens.stats.exact.listing import SHORT_BITS, list_bits
+from ranklens.stats.exact.signed import Counts
+from ranklens.stats.exact.smooth import LONG
+from ranklens.stats.exact.tail import FlipTails
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.bool_]
+
+CLOSED_FORM = "closed form"
+"""The step's name where no sum, all sums or the observed one alone are as extreme."""
+
+MEETING = 40
+"""The most differences whose halves' 2^20 sums are worth listing."""
+
+MOST_LISTED = 88
+"""The most differences of which the sums that fit may be listed where an inversion would be uncertain."""
+
+_ALWAYS_MET = 24
+_CONVOLUTION_SECONDS, _MOST_CONVOLVED = 0.01, 1000
+_SECONDS_PER_VALUE, _SECONDS_PER_COUNT, _SECONDS_PER_SUM = 4e-6, 1.2e-9, 1.2e-8
+_INVERSION_SECONDS, _SECONDS_PER_INVERTED = 5e-4, 2e-7
+_FAR_OF_SHORT, _FAR_OF_LONG = 3.3, 4.75
+"""Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 5e-4 and 1e-6."""
+
+_LISTED_BITS = 12.0
+
+
+class Plan(NamedTuple):
+    """Which rows take which step first, each of shape (rows,); a row may be `listed` and `few`."""
+
+    nothing: Rows
+    one_subset: Rows
+    convolved: Rows
+    listed: Rows
+    few: Rows
+    near: Rows
+    far: Rows
+
+    @classmethod
+    def of(cls, tails: FlipTails) -> Plan:
+        """Look at the number of differences, the lattice, and how far out the tail begins."""
+        sums, n = tails.sums, tails.n
+        nothing, one_subset = tails.limit < 0, (tails.limit >= 0) & (tails.limit < _smallest(tails))
+        open_rows = ~nothing & ~one_subset
+        seconds = np.minimum(_CONVOLUTION_SECONDS, _meeting_seconds(n))
+        convolved = open_rows & (_convolution_seconds(tails) <= seconds) & (n <= _MOST_CONVOLVED)
+        few = open_rows & ~convolved & (n <= MEETING)
+        many = open_rows & ~convolved & ~few
+        rough = sums.lattice | sums.repeats
+        listed = _short_lists(tails, (few & (n > _ALWAYS_MET)) | (many & rough))
+        smooth = many & ~rough
+        is_long = sums.magnitudes.shape[1] >= LONG
+        far = smooth & (tails.begin >= (_FAR_OF_LONG if is_long else _FAR_OF_SHORT) * _spread(tails))
+        shortest = _short_lists(tails, far & (n <= MOST_LISTED), _LISTED_BITS)
+        listed, far = listed | shortest, far & ~shortest
+        return cls(nothing, one_subset, convolved, listed, few, smooth & ~far & ~listed, far)
+
+
+def estimated_seconds(tails: FlipTails) -> Floats:
+    """Estimate how long each tail takes by itself on one core, without computing it."""
+    plan, n = Plan.of(tails), tails.n
+    seconds = _INVERSION_SECONDS + _SECONDS_PER_INVERTED * n
+    seconds[plan.few] = _meeting_seconds(n)[plan.few]
+    seconds[plan.convolved] = _convolution_seconds(tails)[plan.convolved]
+    listed = np.flatnonzero(plan.listed)
+    bits = list_bits(tails.take(listed)) + 2.0
+    seconds[listed] = 2.0 * _SECONDS_PER_VALUE * n[listed] + _SECONDS_PER_SUM * np.exp2(bits)
+    seconds[plan.nothing | plan.one_subset] = 0.0
+    return np.asarray(seconds)
+
+
+def _smallest(tails: FlipTails) -> Counts:
+    values, n = tails.sums.magnitudes, tails.n
+    return np.asarray(np.take_along_axis(values, values.shape[1] - n[:, None], axis=1)[:, 0])
+
+
+def _spread(tails: FlipTails) -> Floats:
+    own = np.ascontiguousarray(tails.sums.magnitudes.T).astype(np.float64)
+    return np.asarray(np.sqrt(folded_sum(own * own)))
+
+
+def _convolution_seconds(tails: FlipTails) -> Floats:
+    seconds = tails.n * (_SECONDS_PER_VALUE + _SECONDS_PER_COUNT * (tails.limit + 1.0))
+    return np.where(tails.sums.lattice, seconds, math.inf)
+
+
+def _meeting_seconds(n: Counts) -> Floats:
+    return np.where(
+        n <= MEETING, np.ldexp(2.0 * _SECONDS_PER_SUM, np.minimum(n + 1, MEETING + 1) // 2), math.inf
+    )
+
+
+def _short_lists(tails: FlipTails, candidates: Rows, most_bits: float = SHORT_BITS) -> Rows:
+    """Find out which rows have few enough sums below the limit to list them."""
+    places = np.flatnonzero(candidates)
+    found = np.zeros(len(candidates), dtype=bool)
+    if places.size:
+        n = tails.n[places]
+        most = np.where(n <= MEETING, np.minimum(most_bits, 0.5 * n - 2.0), most_bits)
+        found[places] = list_bits(tails.take(places)) <= most
+    return found

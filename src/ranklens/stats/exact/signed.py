@@ -1,0 +1,136 @@
+"""Rows of differences as integers that depend on the row alone, not on its order, sign, scale or company."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.kernels.ties import BAND
+from ranklens.stats.exact.atoms import largest_atoms
+from ranklens.stats.exact.steps import multiples_of_steps, with_largest_near_1024
+from ranklens.stats.moments import ROUNDING
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Rows = NDArray[np.bool_]
+
+MOSTLY_DISTINCT = 0.75
+"""The share of different values from which on a row counts as one that hardly repeats any."""
+
+_FIXED_POINT_BITS, _COARSE_BITS = 61, 36
+
+
+class SignedRows(NamedTuple):
+    """Differences as integers of a common step, zeros dropped.
+
+    Attributes
+    ----------
+    magnitudes : numpy.ndarray of int64, shape (rows, width)
+        Their absolute values, ascending; zeros fill a row up to the common width.
+    n : numpy.ndarray of int64, shape (rows,)
+        How many of them are not zero.
+    observed : numpy.ndarray of int64, shape (rows,)
+        The sums of the signed differences.
+    band : numpy.ndarray of int64, shape (rows,)
+        Sums that differ by this much tie; 0 where the integers are exact.
+    lattice : numpy.ndarray of bool, shape (rows,)
+        Whether the integers are the differences themselves and share no divisor. Otherwise they are rounded
+        to the 61st binary digit of Σ|d|.
+    repeats : numpy.ndarray of bool, shape (rows,)
+        Whether many values are equal, so that the characteristic function keeps coming back.
+    atom : numpy.ndarray of float64, shape (rows,)
+        A bound of the chance of any single sum; see `largest_atoms`.
+    """
+
+    magnitudes: Counts
+    n: Counts
+    observed: Counts
+    band: Counts
+    lattice: Rows
+    repeats: Rows
+    atom: Floats
+
+    @classmethod
+    def of(cls, values: Floats, eps: float) -> SignedRows:
+        """Turn rows of differences (rows, width) into integers, exactly where they lie on a lattice.
+
+        At least one difference of each row is not zero; `eps` is the rounding unit of their type.
+        """
+        lattice, multiples = multiples_of_steps(values, eps)
+        divisor = np.ones(len(values), dtype=np.int64)
+        divisor[lattice] = np.gcd.reduce(multiples[lattice], axis=1)
+        signed = multiples // divisor[:, None]
+        band = np.zeros(len(values), dtype=np.int64)
+        other = np.flatnonzero(~lattice)
+        if other.size:
+            signed[other], band[other] = _fixed_point(values[other], eps)
+        magnitudes = np.sort(np.abs(signed), axis=1)
+        n = np.count_nonzero(magnitudes, axis=1)
+        slack = np.ceil(ROUNDING * magnitudes[:, -1:]) * ~lattice[:, None]
+        n_distinct = np.count_nonzero(np.diff(magnitudes, axis=1, prepend=-1) > slack, axis=1)
+        n_distinct -= magnitudes[:, 0] == 0
+        atom = np.ones(len(values))
+        if other.size:
+            atom[other] = largest_atoms(with_largest_near_1024(values[other]), n[other], eps)
+        repeats = n_distinct < MOSTLY_DISTINCT * n
+        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, repeats, atom)
+
+    def take(self, places: Counts) -> SignedRows:
+        """Return some of the rows."""
+        return SignedRows(
+            self.magnitudes[places],
+            self.n[places],
+            self.observed[places],
+            self.band[places],
+            self.lattice[places],
+            self.repeats[places],
+            self.atom[places],
+        )
+
+
+def by_width(values: Floats) -> Iterator[tuple[Counts, Floats]]:
+    """Yield rows that take the same width without their zeros, as their places and packed (rows, width).
+
+    The widths are few, so that many rows are computed at once, and that of a row depends on the row alone.
+    Rows of zeros are left out.
+    """
+    n = np.count_nonzero(values, axis=1)
+    width = padded_width(n)
+    for common in np.unique(width[n > 0]).tolist():
+        places = np.flatnonzero((width == common) & (n > 0))
+        yield places, _packed(values[places], n[places], common)
+
+
+def padded_width(n: Counts) -> Counts:
+    """Round up to 4, 5, 6 or 7 times a power of two; up to 4 to 4.
+
+    Examples
+    --------
+    >>> padded_width(np.array([1, 9, 53, 7000])).tolist()
+    [4, 10, 56, 7168]
+    """
+    power = np.maximum(np.frexp(np.maximum(n - 1, 1).astype(np.float64))[1] - 3, 0)
+    return np.asarray(np.maximum(-(-n >> power), 4) << power)
+
+
+def _packed(values: Floats, n: Counts, width: int) -> Floats:
+    if values.shape[1] == width and int(n.min()) == width:
+        return values
+    packed = np.zeros((len(values), width))
+    kept = values != 0.0
+    packed[np.arange(width) < n[:, None]] = values[kept]
+    return packed
+
+
+def _fixed_point(values: Floats, eps: float) -> tuple[Counts, Counts]:
+    """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit."""
+    scaled = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1))[1][:, None])
+    # A sum of integers is the same in any order.
+    total = np.rint(np.ldexp(np.abs(scaled), _COARSE_BITS)).astype(np.int64).sum(axis=1)
+    bits = _FIXED_POINT_BITS + _COARSE_BITS - np.frexp(total.astype(np.float64))[1]
+    fixed = np.rint(np.ldexp(scaled, bits[:, None])).astype(np.int64)
+    band = np.ceil(BAND * eps * np.abs(fixed).sum(axis=1).astype(np.float64))
+    return fixed, band.astype(np.int64)
