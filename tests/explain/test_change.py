@@ -231,3 +231,21 @@ def test_any_backend_finds_the_same_swaps(user_backend):
     np.testing.assert_allclose(
         list(found.importances.values()), list(expected.importances.values()), atol=1e-10
     )
+
+
+def test_progress_is_told_in_swaps():
+    queries = queries_of()
+    told = []
+    found = explain_change(
+        linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries, "nDCG", progress=lambda *at: told.append(at)
+    )
+    total = 2 * len(found.swaps)
+    assert told[-1] == (total, total)
+    assert told == sorted(told)
+    assert {at[1] for at in told} == {total}
+
+
+def test_an_unknown_query_has_no_swaps_but_an_error():
+    found = explain_change(linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries_of(), "nDCG")
+    with pytest.raises(UnknownNameError, match="nowhere"):
+        found.swaps_of("nowhere")

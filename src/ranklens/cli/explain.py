@@ -109,10 +109,10 @@ def command(session: Session, /, **options: Any) -> None:
     found: Any
     document: Document
     if options["pair"]:
-        found = explained.pair(task, options)
+        found = explained.pair(task, session, options)
         document = explained.pair_document(found, options)
     elif options["compare_with"]:
-        found = explained.change(task, options)
+        found = explained.change(task, session, options)
         document = explained.change_document(found, options)
     else:
         found = explained.importances(task, session, options)

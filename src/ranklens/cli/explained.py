@@ -40,7 +40,7 @@ def importances(task: Task, session: Session, options: Mapping[str, Any]) -> Lis
         )
 
 
-def pair(task: Task, options: Mapping[str, Any]) -> PairwiseExplanation:
+def pair(task: Task, session: Session, options: Mapping[str, Any]) -> PairwiseExplanation:
     """Explain the second document of ``--pair`` against the first."""
     from ranklens.explain import pairwise
     from ranklens.explain.queries import stacked
@@ -49,15 +49,25 @@ def pair(task: Task, options: Mapping[str, Any]) -> PairwiseExplanation:
     # Lists, unlike arrays, go to the backend that was asked for.
     a, b = (stack.host[stack.documents.index(document)].tolist() for document in options["pair"])
     how = {name: options[name] for name in ("method", "max_rows", "seed")}
-    return pairwise(task.model, a, b, groups=task.groups, **how)
+    with bar("scoring", quiet=session.quiet) as progress:
+        return pairwise(task.model, a, b, groups=task.groups, **how, progress=progress)
 
 
-def change(task: Task, options: Mapping[str, Any]) -> ModelChange:
+def change(task: Task, session: Session, options: Mapping[str, Any]) -> ModelChange:
     """Explain the second model against the first."""
     from ranklens.explain import explain_change
 
     how = {name: options[name] for name in ("method", "max_rows", "seed")}
-    return explain_change(task.model, task.other, task.queries, options["measure"], groups=task.groups, **how)
+    with bar("explaining swaps", quiet=session.quiet) as progress:
+        return explain_change(
+            task.model,
+            task.other,
+            task.queries,
+            options["measure"],
+            groups=task.groups,
+            **how,
+            progress=progress,
+        )
 
 
 def _query_of(queries: Sequence[Any], documents: Sequence[str]) -> Any:

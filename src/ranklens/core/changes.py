@@ -111,7 +111,15 @@ class ModelChange:
         return tuple(item for item in ranked(dict(self.change.per_query)) if item[1] != 0.0)
 
     def swaps_of(self, query: str) -> tuple[Swap, ...]:
-        """Return the swaps of one query, largest share first."""
+        """Return the swaps of one query, largest share first; none where it did not change.
+
+        Raises
+        ------
+        UnknownNameError
+            When there is no such query.
+        """
+        if query not in self.change.per_query:
+            raise UnknownNameError("query", query, self.change.per_query)
         return tuple(swap for swap in self.swaps if swap.query_id == query)
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ranklens.explain.change_features import Effects
 from ranklens.explain.change_path import Path, Side
 from ranklens.explain.importance import model_for
 from ranklens.explain.method import DEFAULT_ROWS, check_positive
+from ranklens.explain.models.watched import Progress
 from ranklens.explain.queries import Queries, judged_queries
 from ranklens.metrics.names import MeasureLike, parse_measure
 
@@ -31,6 +32,7 @@ def explain_change(
     max_rows: int = DEFAULT_ROWS,
     batch_rows: int | None = None,
     seed: Seed = 0,
+    progress: Progress | None = None,
 ) -> ModelChange:
     """Say why a measure differs between two models.
 
@@ -70,6 +72,9 @@ def explain_change(
         what share is left unexplained.
     method, max_rows, batch_rows, seed
         As in `pairwise`, for each swap.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the swaps that are split among the features, each counted
+        once for either model.
 
     Returns
     -------
@@ -101,14 +106,14 @@ def explain_change(
         check_positive("max_swaps", max_swaps)
     found = judged_queries(queries)
     parsed = parse_measure(measure)
-    models = [model_for(model, found[0].names) for model in (model_a, model_b)]
+    models = [model_for(model, found[0]) for model in (model_a, model_b)]
     sides = [
         Side.of(model, found, others) for model, others in zip(models, (models[1], models[0]), strict=True)
     ]
     path = Path.of(sides, parsed)
     effects = Effects(sides, path)
     how = {"groups": groups, "method": method, "max_rows": max_rows, "batch_rows": batch_rows}
-    swaps, features = effects.explained(max_swaps, {**how, "seed": seed_of(seed)})
+    swaps, features = effects.explained(max_swaps, {**how, "seed": seed_of(seed)}, progress)
     ids, name = sides[0].stack.query_ids, parsed.name
     return ModelChange(
         measure=name,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklens.core.changes import Swap
 from ranklens.explain.change_path import Path, Side
+from ranklens.explain.models.watched import Progress
 from ranklens.explain.pairs import pairwise_many
 
 Floats = NDArray[np.float64]
@@ -23,14 +24,14 @@ class Effects:
         self._stack = sides[0].stack
 
     def explained(
-        self, max_swaps: int | None, options: dict[str, Any]
+        self, max_swaps: int | None, options: dict[str, Any], progress: Progress | None = None
     ) -> tuple[tuple[Swap, ...], dict[str, Floats]]:
         """Return the swaps, largest share first, and the effect of each feature by query."""
         path = self._path
         moving = [i for i, share in enumerate(path.shares) if share != 0.0]
         order = sorted(moving, key=lambda i: (-abs(path.shares[i]), i))
         chosen = order if max_swaps is None else order[:max_swaps]
-        labels, parts = self._parts(chosen, options)
+        labels, parts = self._parts(chosen, options, progress)
         effects = np.zeros((len(labels), len(self._stack.query_ids)))
         swaps = []
         for place, i in enumerate(order):
@@ -42,7 +43,9 @@ class Effects:
             swaps.append(self._swap(i, found))
         return tuple(swaps), dict(zip(labels, effects, strict=True))
 
-    def _parts(self, chosen: list[int], options: dict[str, Any]) -> tuple[list[str], Floats]:
+    def _parts(
+        self, chosen: list[int], options: dict[str, Any], progress: Progress | None
+    ) -> tuple[list[str], Floats]:
         """Return the features, and the part of each chosen swap that each of them made."""
         starts = self._stack.starts
         first = [int(starts[self._path.queries[i]]) for i in chosen]
@@ -51,11 +54,14 @@ class Effects:
         fallen = [start + swap.fallen for start, swap in zip(first, swaps, strict=True)]
         labels: dict[str, int] = {}
         found = []
-        for side in self._sides:
-            rows = (side.stack.rows(np.asarray(place, dtype=np.int64)) for place in (fallen, risen))
-            found.append(pairwise_many(side.model, *rows, **options))
+        for place, side in enumerate(self._sides):
+            watch = None if progress is None else _half(progress, place, len(chosen))
+            rows = (side.stack.rows(np.asarray(some, dtype=np.int64)) for some in (fallen, risen))
+            found.append(pairwise_many(side.model, *rows, **options, progress=watch))
             for name in found[-1].names:
                 labels.setdefault(name, len(labels))
+        if progress is not None:
+            progress(2 * len(chosen), 2 * len(chosen))
         a, b = np.zeros((2, len(chosen), len(labels)))
         a[:, [labels[name] for name in found[0].names]] = found[0].contributions
         b[:, [labels[name] for name in found[1].names]] = found[1].contributions
@@ -78,6 +84,15 @@ class Effects:
             share=path.shares[i],
             features=features,
         )
+
+
+def _half(progress: Progress, side: int, n_swaps: int) -> Progress:
+    """Count what is done for one of the two models in swaps, of which there are 2 `n_swaps` in all."""
+
+    def watch(done: int, total: int) -> None:
+        progress(n_swaps * side + n_swaps * done // max(total, 1), 2 * n_swaps)
+
+    return watch
 
 
 def _scale(a: Floats, b: Floats) -> float:

@@ -14,8 +14,9 @@ from ranklens.explain.closed_form import closed_form, explain_trees
 from ranklens.explain.method import DEFAULT_ROWS, Budget, check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
-from ranklens.explain.players import players_of
-from ranklens.explain.rows import feature_names, many_rows, one_row, promoted, rows_there
+from ranklens.explain.models.watched import Progress, Watched
+from ranklens.explain.players import Players, players_of
+from ranklens.explain.rows import Rows, differing, feature_names, many_rows, one_row, promoted, rows_there
 from ranklens.explain.solving import explain_rows
 
 Groups = Iterable[Iterable[str]]
@@ -32,6 +33,7 @@ def pairwise(
     method: str = "auto",
     max_rows: int = DEFAULT_ROWS,
     batch_rows: int | None = None,
+    progress: Progress | None = None,
 ) -> PairwiseExplanation:
     """Say how much each feature moved the score on the way from document A to document B.
 
@@ -63,6 +65,9 @@ def pairwise(
         The whole budget of model rows.
     batch_rows : int, optional
         The most rows of one call. By default what fits the memory budget, at least 4096.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each call, with the model rows that are done. Trees in
+        closed form ask for none.
 
     Returns
     -------
@@ -92,7 +97,7 @@ def pairwise(
     price +0.000
     """
     budget = Budget(method, max_rows, n_permutations)
-    found = _explained(model, a, b, groups, budget, batch_rows, seed, single=True)
+    found = _explained(model, a, b, groups, budget, batch_rows, seed, progress, single=True)
     explanation: PairwiseExplanation = found[0]
     return explanation
 
@@ -108,12 +113,13 @@ def pairwise_many(
     method: str = "auto",
     max_rows: int = DEFAULT_ROWS,
     batch_rows: int | None = None,
+    progress: Progress | None = None,
 ) -> PairwiseExplanations:
     """Explain many pairs in a few model calls.
 
     Parameters
     ----------
-    model, n_permutations, seed, groups, method, batch_rows
+    model, n_permutations, seed, groups, method, batch_rows, progress
         As in `pairwise`.
     a, b : array of shape (n, k), frame, or sequence of mappings
         Row i of `a` is compared with row i of `b`. A single row stands for as many as the other has.
@@ -138,7 +144,8 @@ def pairwise_many(
     array([[7. , 6. ],
            [0.5, 0.5]])
     """
-    return _explained(model, a, b, groups, Budget(method, max_rows, n_permutations), batch_rows, seed)
+    budget = Budget(method, max_rows, n_permutations)
+    return _explained(model, a, b, groups, budget, batch_rows, seed, progress)
 
 
 def _explained(
@@ -149,6 +156,7 @@ def _explained(
     budget: Budget,
     batch_rows: int | None,
     seed: Seed,
+    progress: Progress | None,
     *,
     single: bool = False,
 ) -> PairwiseExplanations:
@@ -167,6 +175,8 @@ def _explained(
     rows_a, rows_b = _paired(rows_a, rows_b)
     if trees is not None:
         return explain_trees(adapted, trees, backend, rows_a, rows_b, players, seed=number)
+    if progress is not None:
+        adapted = Watched(adapted, progress, rows_to_ask(rows_a, rows_b, players, budget))
     return explain_rows(
         adapted, backend, rows_a, rows_b, players, budget=budget, batch_rows=batch, seed=number
     )
@@ -184,6 +194,14 @@ def _repeated(row: Any, n: int) -> Any:
     if isinstance(row, np.ndarray):
         return row.repeat(n, axis=0)
     return resolve_backend(row).xp.broadcast_to(row, (n, row.shape[1]))
+
+
+def rows_to_ask(a: Rows, b: Rows, players: Players, budget: Budget) -> int:
+    """Return how many rows the model is going to be asked for."""
+    belongs = np.eye(len(players.labels))[players.of_feature]
+    n_playing = np.count_nonzero(differing(a, b) @ belongs, axis=1)
+    sizes, counts = np.unique(n_playing, return_counts=True)
+    return sum(n * budget.choose(k).n_rows(k) for k, n in zip(sizes.tolist(), counts.tolist(), strict=True))
 
 
 def as_model(model: Any, values: Any) -> Model:
