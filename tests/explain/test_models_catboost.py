@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ltr_data import Floats, lambdarank_example, pairs_of, single, with_gaps
-from tree_checks import check_by_coalitions, check_trees, interventional
+from tree_checks import check_by_coalitions, check_trees, for_shap, interventional
 
 from ranklens.core import DataError, ModelError
 from ranklens.explain.models.catboost import CatBoostModel
@@ -42,6 +42,15 @@ def test_ranker_scores_sums_and_nulls(ranker: Any, example: tuple[Floats, Floats
 
 def test_ranker_as_all_coalitions_explain_it(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:
     check_by_coalitions(CatBoostModel(ranker), *pairs_of(example[0], 3), k=10, atol=1e-12)
+
+
+def test_ranker_as_shap_explains_its_trees(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:
+    # shap explains no CatBoostRanker against a background, but the trees that were read from it.
+    model = CatBoostModel(ranker)
+    a, b = (single(rows) for rows in pairs_of(example[0], 3))
+    found = check_trees(model, a, b, atol=1e-12)
+    assert np.isnan(a).any()
+    np.testing.assert_allclose(found, interventional(for_shap(model.trees()), a, b), rtol=0, atol=1e-6)
 
 
 def test_a_regressor_as_shap_explains_it(data_dir: Path) -> None:

@@ -176,6 +176,15 @@ def test_an_equinox_module_is_a_model() -> None:
     assert found.contributions["z"] == 0.0
 
 
+def test_an_equinox_module_is_asked_without_dropout() -> None:
+    nn = pytest.importorskip("equinox", reason="equinox is not installed").nn
+    linear = nn.Linear(2, "scalar", key=jax.random.key(0))
+    module = nn.Sequential([linear, nn.Dropout(0.5)])
+    found = pairwise(adapt(module, ["x", "y"]), (0.0, 0.0), (1.0, 1.0))
+    assert list(found.contributions.values()) == pytest.approx(linear.weight[0].tolist(), rel=1e-6)
+    assert not module.layers[1].inference
+
+
 def test_a_flax_module_is_a_model_with_its_parameters() -> None:
     linen = pytest.importorskip("flax.linen", reason="flax is not installed")
     module = linen.Dense(1)
@@ -184,6 +193,17 @@ def test_a_flax_module_is_a_model_with_its_parameters() -> None:
     kernel = np.asarray(params["params"]["kernel"])[:, 0]
     found = pairwise(model, (0.0, 0.0), (1.0, 1.0))
     assert list(found.contributions.values()) == pytest.approx(kernel.tolist(), rel=1e-6)
+
+
+def test_a_module_of_flax_nnx_is_asked_without_dropout() -> None:
+    nnx = pytest.importorskip("flax.nnx", reason="flax is not installed")
+    rngs = nnx.Rngs(0)
+    dropout = nnx.Dropout(0.5, rngs=rngs)
+    linear = nnx.Linear(2, 1, rngs=rngs)
+    found = pairwise(adapt(nnx.Sequential(linear, dropout), ["x", "y"]), (0.0, 0.0), (1.0, 1.0))
+    kernel = np.asarray(linear.kernel[...])[:, 0]
+    assert list(found.contributions.values()) == pytest.approx(kernel.tolist(), rel=1e-6)
+    assert not dropout.deterministic
 
 
 @pytest.mark.parametrize(

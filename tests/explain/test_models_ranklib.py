@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tree_checks import check_by_coalitions, check_trees
+from tree_checks import HOST, check_by_coalitions, check_trees, for_shap, interventional
 
 from ranklens.core import DataError
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.ranklib import RankLibTrees, ranklib_model
+from ranklens.explain.trees import tree_contributions
 
 LAMBDAMART = """## LambdaMART
 ## No. of trees = 2
@@ -68,6 +69,14 @@ def test_a_stored_forest_is_the_mean_of_its_bags(data_dir: Path) -> None:
     np.testing.assert_allclose(model.score(a), np.mean([bag.score(a) for bag in bags], axis=0), atol=1e-13)
     check_trees(model, a, b, atol=1e-12)
     check_by_coalitions(model, a[:5], b[:5], k=2, atol=1e-12)
+
+
+def test_a_stored_forest_as_shap_explains_it(data_dir: Path) -> None:
+    model = read_model(data_dir / "ltr-elasticsearch-tmdb" / "ranklib.randomForest.txt.gz")
+    ensemble = model.trees()
+    a, b = np.random.default_rng(1).uniform(0, 20, (2, 3, 2))
+    found = tree_contributions(ensemble, a, b, HOST)
+    np.testing.assert_allclose(found, interventional(for_shap(ensemble), a, b), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

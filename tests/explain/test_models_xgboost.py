@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ltr_data import Floats, lambdarank_example, pairs_of, svmlight, with_gaps
-from tree_checks import check_by_coalitions, check_trees, interventional
+from tree_checks import HOST, check_by_coalitions, check_trees, for_shap, interventional
 
 from ranklens.core import DataError, ModelError
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.xgboost import XGBoostModel
+from ranklens.explain.trees import tree_contributions
 from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump
 
 xgboost = pytest.importorskip("xgboost")
@@ -152,6 +153,15 @@ def test_a_stored_dump_gives_the_stored_scores(data_dir: Path) -> None:
     rows, _ = svmlight(folder / "xgb-data.txt", 2, first=1)
     np.testing.assert_allclose(model.score(rows), expected["scores"], rtol=0, atol=1e-7)
     assert read_model(folder / "xgb-model.json").names == ("tmdb_multi", "tmdb_title")
+
+
+def test_a_stored_dump_as_shap_explains_it(data_dir: Path) -> None:
+    folder = data_dir / "ltr-elasticsearch-tmdb"
+    ensemble = read_model(folder / "xgb-model.json", ["tmdb_title", "tmdb_multi"]).trees()
+    a, b = pairs_of(svmlight(folder / "xgb-data.txt", 2, first=1)[0], 4)
+    found = tree_contributions(ensemble, a, b, HOST)
+    assert np.abs(found).max() > 0.01
+    np.testing.assert_allclose(found, interventional(for_shap(ensemble), a, b), rtol=0, atol=1e-6)
 
 
 def test_a_dump_of_a_model_is_the_model(ranker: Any, example: tuple[Floats, Floats, Any]) -> None:

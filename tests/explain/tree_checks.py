@@ -11,7 +11,7 @@ from tree_games import enumerated
 
 from ranklens.arrays import open_backend
 from ranklens.explain.models.tree_model import TreeModel
-from ranklens.explain.trees import tree_contributions
+from ranklens.explain.trees import TreeEnsemble, tree_contributions
 
 Floats = NDArray[np.float64]
 HOST = open_backend("numpy")
@@ -58,3 +58,26 @@ def interventional(model: Any, a: Floats, b: Floats) -> Floats:
         for row_a, row_b in zip(a, b, strict=True)
     ]
     return np.asarray(found)
+
+
+def for_shap(ensemble: TreeEnsemble) -> dict[str, Any]:
+    """Return trees in the form in which shap takes those of a library that it does not know."""
+    nodes = ensemble.nodes
+    ends = [*nodes.roots[1:].tolist(), nodes.feature.size]
+    trees = []
+    for start, end in zip(nodes.roots.tolist(), ends, strict=True):
+        leaf = nodes.feature[start:end] < 0
+        left, right = (
+            np.where(leaf, -1, side[start:end] - start).astype(np.int32) for side in (nodes.left, nodes.right)
+        )
+        tree = {
+            "children_left": left,
+            "children_right": right,
+            "children_default": np.where(nodes.nan_left[start:end], left, right),
+            "features": np.where(leaf, -2, nodes.feature[start:end]),
+            "thresholds": nodes.threshold[start:end],
+            "values": nodes.value[start:end, None],
+            "node_sample_weight": np.ones(end - start),
+        }
+        trees.append(tree)
+    return {"trees": trees}

@@ -323,7 +323,7 @@ def _shap() -> Any:
     try:
         return importlib.import_module("shap")
     except ImportError as error:
-        raise MissingDependencyError("shap", "to_shap()", "pip install shap") from error
+        raise MissingDependencyError("shap", "to_shap()", "pip install 'ranklens[shap]'") from error
 
 
 def _t_quantile(freedom: int, confidence: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ranklens.arrays import namespace
+from ranklens.arrays import device_of, namespace
 
 ZERO_WIDTH = 1.0000000180025095e-35
 """Magnitudes up to float32(1e-35) are zeros to LightGBM."""
@@ -38,7 +38,9 @@ def threshold_codes(values: Any, tables: ThresholdArrays) -> Any:
     """Return `number_codes` of all features at once, as int32; `values` has shape (features, m)."""
     xp = namespace(values)
     above = xp.take(values, tables.owner, axis=0) > tables.thresholds[:, None]
-    before = xp.cumulative_sum(xp.astype(above, xp.int32), axis=0, dtype=xp.int32, include_initial=True)
+    none = xp.zeros((1, values.shape[1]), dtype=xp.int32, device=device_of(values))
+    before = xp.cumulative_sum(xp.astype(above, xp.int32), axis=0, dtype=xp.int32)
+    before = xp.concat([none, before], axis=0)
     counts = xp.take(before, tables.last, axis=0) - xp.take(before, tables.first, axis=0)
     codes = xp.where(tables.zero & (xp.abs(values) <= ZERO_WIDTH), 1, counts + tables.n_special)
     return xp.where(xp.isnan(values), 0, codes)

@@ -161,8 +161,20 @@ def _vector(answer: Any, n: int, kind: str) -> Array:
     return answer if answer.ndim == 1 else answer[:, 0]
 
 
+def inferring(module: Any) -> Any:
+    """Return a module of equinox or flax.nnx as it is asked for scores: without dropout, say."""
+    origins = {kind.__module__.partition(".")[0] for kind in type(module).__mro__}
+    if "equinox" in origins:
+        return importlib.import_module("equinox").nn.inference_mode(module)
+    if "flax" in origins:
+        # The module itself is left in the mode that it is in.
+        module = importlib.import_module("jax").tree.map(lambda leaf: leaf, module)
+        module.eval()
+    return module
+
+
 def adapt_model(model: Any, names: Iterable[str] | None, params: Any = None) -> Model:
-    """Make a model of a JAX function, an equinox module, or a flax module with its `params`."""
+    """Make a model of a JAX function, a module of equinox or flax.nnx, or one of flax.linen with `params`."""
     if params is not None:
         fn = model.apply if hasattr(model, "apply") else model
         return JaxModel(fn, needed(names, "a JAX function"), params)
@@ -170,5 +182,6 @@ def adapt_model(model: Any, names: Iterable[str] | None, params: Any = None) -> 
         raise TypeError(f"no adapter for a {type(model).__name__}; pass a function with params=")
     leaves = importlib.import_module("jax").tree.leaves(model)
     if leaves and leaves[0] is not model:
-        return JaxModel(lambda module, points: module(points), needed(names, "a JAX module"), model)
+        module = inferring(model)
+        return JaxModel(lambda module, points: module(points), needed(names, "a JAX module"), module)
     return JaxModel(model, needed(names, "a JAX function"))
