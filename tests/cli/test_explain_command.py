@@ -32,6 +32,7 @@ def command(command):
     Path(OLD).write_text("## Linear Regression\n## Lambda = 1e-10\n0:0.0 1:1.0 2:0.1 3:0.2\n")
     Path(NEW).write_text("## Linear Regression\n## Lambda = 1e-10\n0:0.0 1:1.0 2:0.8 3:0.2\n")
     Path("names.txt").write_text("\n".join(NAMES) + "\n")
+    Path("names.csv").write_text(",".join(NAMES) + "\n")
     return command
 
 
@@ -169,6 +170,44 @@ def test_a_table_is_aligned_by_the_names_of_its_columns(command):
     assert "no column 'size'" in done.stderr
 
 
+SHOP = """query_id,document,grade,bm25,clicks,price
+01,00420,1,1,2,3
+01,420,0,2,1,1
+01,12345678901234567890123,,3,3,2
+"""
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_the_ids_of_a_table_are_text(command, separator):
+    name = "shop.csv" if separator == "," else "shop.tsv"
+    Path(name).write_text(SHOP.replace(",", separator))
+    done = command("explain", OLD, name, "--names", "names.txt", "--query", "01", "--pair", "00420", "420",
+                   "--format", "json")  # fmt: skip
+    found = parsed(done)
+    assert (found["document_a"], found["document_b"]) == ("00420", "420")
+    assert found["delta"] == pytest.approx(1.0 - 0.1 - 0.4)
+    done = command("explain", OLD, name, "--names", "names.txt", "--pair", "420", "12345678901234567890123")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("1,2,3\n", "1,2\n", "shop.csv:2: 5 columns, and 6 are expected"),
+        ("1,2,3\n", "1,2,3,4\n", "shop.csv:2: 7 columns, and 6 are expected"),
+        ("00420,1,1,2,3\n", '"00420",1,1,2\n', "shop.csv:2: 5 columns, and 6 are expected"),
+        ("01,420", ",420", "shop.csv: row 2 has no query id"),
+        ("01,420", "01,", "shop.csv: row 2 has no document id"),
+        ("2,1,1", "x,1,1", "column 'bm25' holds values that are no numbers"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_told(command, old, new, why):
+    Path("shop.csv").write_text(SHOP.replace(old, new))
+    done = command("explain", OLD, "shop.csv", "--names", "names.txt")
+    assert done.exit_code == 3
+    assert why in done.stderr
+
+
 def test_a_pickle_is_refused_unless_it_is_trusted(command):
     linear = pytest.importorskip("sklearn.linear_model", reason="the model needs scikit-learn")
     fitted = linear.LinearRegression().fit(np.eye(3), [1.0, 0.1, 0.2])
@@ -197,6 +236,13 @@ def test_a_pickle_is_refused_unless_it_is_trusted(command):
         ((OLD, DATA, "--plot", "no/why.png"), 1, "--plot: no such folder: no"),
         ((OLD, DATA, "--pair", "a", "b", "--compare-with", NEW), 2, "ask one at a time"),
         ((OLD, DATA, "--first", "7"), 2, "--first"),
+        ((OLD, "names.csv", "--columns", "foo=x"), 1, "--columns: no field 'foo'; there are query, document"),
+        (
+            (OLD, "names.csv", "--columns", "query=9"),
+            1,
+            "names.csv has no column 9; add --columns query=NAME",
+        ),
+        ((OLD, DATA, "--names", "a,b"), 3, "the model looks at feature 3, and rows have 2"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_exit_code(command, arguments, code, why):

@@ -1,6 +1,8 @@
 """What a query's documents, features and grades must be."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -51,6 +53,7 @@ def test_a_missing_column_is_named():
         (["a", "b"], [1, 2], {}, r"have shape \(2,\)"),
         (["a", "b"], [["x"], ["y"]], {}, "no numbers"),
         (["a"], [[1]], {"a": math.nan}, "the grade of document 'a' in query 'q' is nan"),
+        (["a"], [[1]], {"a": "x"}, "the grade of document 'a' in query 'q' is 'x'; give a number"),
         (["a"], [[1]], [1, 2], "has 1 documents and 2 grades"),
     ],
 )
@@ -87,3 +90,54 @@ def test_an_own_number_type_is_kept_and_mixed_ones_are_promoted():
     assert stacked([single], ["x"]).host.dtype == np.float32
     assert stacked([single, double], ["x"]).host.dtype == np.float64
     assert stacked([whole], ["x"]).host.dtype == np.float64
+
+
+def test_a_query_holds_its_own_copies():
+    features, grades = np.ones((2, 1)), {"a": 1}
+    query = QueryFeatures.of("q", ["a", "b"], features, grades)
+    features[:], grades["b"] = 9.0, 2
+    assert query.features.tolist() == [[1.0], [1.0]]
+    assert dict(query.grades) == {"a": 1.0}
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda query: pickle.loads(pickle.dumps(query))])
+def test_a_query_is_copied_and_pickled_whole(copied):
+    query = QueryFeatures.of("q", ["a", "b"], [[1.0], [math.nan]], {"a": 1, "lost": 2}, names=["x"])
+    found = copied(query)
+    assert (found.query_id, found.documents, found.names) == ("q", ("a", "b"), ("x",))
+    assert found.grades == query.grades
+    np.testing.assert_array_equal(found.features, query.features)
+    with pytest.raises(TypeError):
+        found.grades["a"] = 2
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, "", float("nan")])
+@pytest.mark.parametrize("column", ["query_id", "document"])
+def test_a_row_without_an_id_is_told(column, missing):
+    columns = {**COLUMNS, column: ["x", "y", missing]}
+    with pytest.raises(DataError, match=f"row 3 has no {column.removesuffix('_id')} id"):
+        QueryFeatures.from_frame(columns)
+
+
+@pytest.mark.parametrize("library", ["dict", "pandas", "polars", "pyarrow"])
+def test_a_document_of_a_frame_without_a_grade_is_unjudged(library):
+    columns = {**COLUMNS, "grade": [1, 0, None]}
+    frame = columns
+    if library != "dict":
+        module = pytest.importorskip(library, reason=f"{library} is not installed")
+        frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    two, _ = QueryFeatures.from_frame(frame)
+    assert (two.documents, dict(two.grades)) == (("x", "z"), {"x": 1.0})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_are_no_features(library):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    naive = np.asarray(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[us]").tolist()
+    with pytest.raises(DataError, match=r"column 'seen' holds datetime64.*must be real numbers"):
+        QueryFeatures.from_frame(module.DataFrame({**COLUMNS, "seen": naive}))
+
+
+def test_names_are_a_sequence_of_names():
+    with pytest.raises(DataError, match="must be a sequence of names, got the string 'ab'"):
+        QueryFeatures.of("q", ["a"], [[1, 2]], {}, names="ab")

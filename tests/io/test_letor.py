@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.core import DataError
+from ranklens.core import DataError, DataWarning
 from ranklens.io import read_letor
 
 LINES = b"""# a title
@@ -29,7 +29,7 @@ def test_lines_become_queries():
 
 
 def test_what_a_line_leaves_out_is_missing():
-    seven, _ = read_letor(LINES, missing=math.nan, n_features=4)
+    seven, _ = read_letor(LINES, missing=math.nan, n_features=4, first=1)
     np.testing.assert_array_equal(seven.features[1], [math.nan, 1.0, math.nan, math.nan])
 
 
@@ -38,6 +38,16 @@ def test_features_may_be_counted_from_zero():
     assert query.features.tolist() == [[5.0, 0.0, 7.0]]
     (query,) = read_letor(b"0 qid:1 1:5 2:7\n", first=0)
     assert query.features.tolist() == [[0.0, 5.0, 7.0]]
+
+
+def test_one_column_more_than_features_may_be_a_model_that_counts_from_zero():
+    with pytest.warns(DataWarning, match=r"numbered up to 3, and n_features=4.* pass first=0, or first=1"):
+        seven, _ = read_letor(LINES, n_features=4)
+    assert seven.features[0].tolist() == [0.5, 0.0, -0.2, 0.0]
+    seven, _ = read_letor(LINES, n_features=4, first=0)
+    assert seven.features[0].tolist() == [0.0, 0.5, 0.0, -0.2]
+    for n in (3, 5):
+        assert read_letor(LINES, n_features=n)[0].n_features == n
 
 
 def test_names_say_how_many_features_there_are():
@@ -92,6 +102,7 @@ def test_query_sizes_stand_in_a_file_beside(tmp_path):
         (b"1 qid:1 1:2:3\n", ":1: '1:2:3' is not a feature"),
         (b"1 qid:1 1:2\n1 qid:1 2:3 2:4\n", ":2: feature 2 is given twice"),
         (b"1 qid:1 2:2 -1:4\n", ":1: '-1:4' is not a feature"),
+        (b"1 qid:1 1:2\n1 qid: 1:2\n", ":2: there is no query behind qid:"),
         (b"1 qid:1\n", "no line has a feature"),
         (b"1 qid:1 1:2\n1 1:2\n", ":2: the line has no qid:, and others have"),
         (b"1 qid:1 1:2 # a\n1 qid:1 1:2 # a\n", ":2: the document 'a' occurs twice in query '1'"),
@@ -100,6 +111,11 @@ def test_query_sizes_stand_in_a_file_beside(tmp_path):
 def test_what_cannot_be_read_is_told_with_its_line(lines, why):
     with pytest.raises(DataError, match=why):
         read_letor(lines)
+
+
+def test_sizes_contradict_queries_in_the_lines():
+    with pytest.raises(DataError, match=r":1: the line has a qid:, and query_sizes is given; leave it out"):
+        read_letor(b"2 qid:1 1:0.5\n1 qid:1 2:1\n", query_sizes=[1, 1])
 
 
 def test_a_feature_past_the_last_one_is_refused():
@@ -125,7 +141,7 @@ def test_what_is_written_is_read(rows):
         f"{grade} qid:{query} {' '.join(f'{i}:{v!r}' for i, v in values.items())} # d{n}"
         for n, (grade, query, values) in enumerate(rows)
     ]
-    found = read_letor("\n".join(lines).encode(), n_features=9)
+    found = read_letor("\n".join(lines).encode(), n_features=9, first=1)
     read = {
         d: (q.query_id, q.grades[d], row)
         for q in found

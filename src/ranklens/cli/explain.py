@@ -37,14 +37,14 @@ def _data_options(function: Any) -> Any:
             click.option(
                 "--first",
                 type=click.IntRange(0, 1),
-                help="Number of the first feature in DATA. Default: found.",
+                help="Number of the model's first feature in DATA; 0 for a model that LightGBM or XGBoost "
+                "trained on such a file by itself. Default: found.",
             ),
             click.option(
                 "--missing",
                 type=click.Choice(["zero", "nan"]),
-                default="zero",
-                show_default=True,
-                help="What a feature that a line of DATA leaves out is.",
+                help="What a feature that a line of DATA leaves out is. Default: nan for a model of XGBoost, "
+                "which reads such files so, else zero.",
             ),
             click.option(
                 "--columns", type=opt.Columns(), help="Columns of a table: query=,document=,grade=."
@@ -91,8 +91,8 @@ def command(session: Session, /, **options: Any) -> None:
     much each feature moved the score from one document to another. With --compare-with: which queries, swaps
     of documents and features make the difference between two models.
 
-    MODEL is a file of LightGBM, XGBoost, CatBoost, RankLib or ONNX. DATA is a LETOR (SVMlight) file, or a
-    table (CSV, TSV, Parquet) with a column for each feature.
+    MODEL is a file of LightGBM, XGBoost, CatBoost, RankLib or ONNX. DATA is a LETOR (SVMlight) file (- for
+    standard input), or a table (CSV, TSV, Parquet) with a column for each feature.
     """
     from ranklens.cli import explained
     from ranklens.cli.explain_data import Task

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.cli.failures import UseError
-from ranklens.cli.inputs import Input
+from ranklens.cli.inputs import STDIN, Input
 
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")
-_COLUMNS = {"query": "query_id", "document": "document", "grade": "grade"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,12 @@ class Task:
         named = {"model": options["model"], "data": options["data"], "compare-with": options["compare_with"]}
         files = tuple(_existing(role, path) for role, path in named.items() if path is not None)
         names = _names(options["names"]) if options["names"] is not None else None
-        model = _model(options["model"], names, options)
-        other = _model(options["compare_with"], names, options) if options["compare_with"] else None
-        queries = _queries(options, model, other, names)
+        paths = [path for path in (options["model"], options["compare_with"]) if path is not None]
+        models, queries = _queries(options, [_model(path, names, options) for path in paths], names)
         if options["query"] is not None:
             queries = _only(queries, options["query"])
-        return cls(model, other, queries, _groups(options, queries, model.names), files)
+        groups = _groups(options, queries, models[0].names)
+        return cls(models[0], models[1] if len(models) > 1 else None, queries, groups, files)
 
     def inputs(self) -> list[dict[str, Any]]:
         """Return every file with its hash, fit for JSON."""
@@ -55,6 +54,8 @@ class Task:
 
 
 def _existing(role: str, path: str) -> Input:
+    if path == STDIN and role == "data":
+        return Input(role, path, path)
     if not os.path.isfile(path):
         raise UseError(
             f"{role.upper() if role != 'compare-with' else '--compare-with'}: no such file: {path}"
@@ -70,7 +71,7 @@ def _model(path: str, names: Sequence[str] | None, options: Mapping[str, Any]) -
     except UnsafeModelError as error:
         raise UseError(str(error).replace("pass allow_pickle=True", "add --allow-pickle")) from error
     except ValueError as error:
-        if "names" not in str(error):
+        if names is not None or "names is missing" not in str(error):
             raise
         raise UseError(f"{path} does not name its features; add --names FILE or --names NAME,...") from error
 
@@ -85,55 +86,20 @@ def _names(text: str) -> list[str]:
 
 
 def _queries(
-    options: Mapping[str, Any], model: Any, other: Any, names: Sequence[str] | None
-) -> tuple[Any, ...]:
+    options: Mapping[str, Any], models: list[Any], names: Sequence[str] | None
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return the queries, and the models, which may have become wider."""
     from ranklens.io.sources import suffix_of
 
     path = options["data"]
     if suffix_of(path) in _TABLES:
-        wanted = dict.fromkeys([*model.names, *(other.names if other is not None else ())])
-        return _from_table(path, options["columns"] or {}, list(wanted))
-    from ranklens.io import read_letor
+        from ranklens.cli.explain_table import table_queries
 
-    found: tuple[Any, ...] = read_letor(
-        path,
-        names=names,
-        n_features=len(model.names) if names is None else None,
-        missing=float("nan") if options["missing"] == "nan" else 0.0,
-        first=options["first"],
-        query_sizes=options["query_sizes"],
-    )
-    return found
+        wanted = dict.fromkeys(name for model in models for name in model.names)
+        return models, table_queries(path, options["columns"], list(wanted))
+    from ranklens.cli.explain_letor import letor_queries
 
-
-def _from_table(path: str, columns: Mapping[str, Any], features: list[str]) -> tuple[Any, ...]:
-    import polars
-
-    from ranklens.core import DataError
-    from ranklens.io import QueryFeatures
-    from ranklens.io.sources import load, suffix_of
-
-    suffix = suffix_of(path)
-    data = bytes(load(path, path).content())
-    try:
-        if suffix in (".parquet", ".pq"):
-            frame = polars.read_parquet(data)
-        else:
-            separator = "\t" if suffix == ".tsv" else ","
-            frame = polars.read_csv(data, separator=separator, infer_schema_length=None)
-    except polars.exceptions.PolarsError as error:
-        raise DataError(f"the table cannot be read: {error}", file=path) from error
-    chosen = {role: columns.get(role, usual) for role, usual in _COLUMNS.items()}
-    for role, column in chosen.items():
-        if isinstance(column, int):
-            chosen[role] = frame.columns[column]
-        elif column not in frame.columns:
-            raise UseError(
-                f"{path} has no column {column!r}; add --columns {role}=NAME, one of "
-                f"{', '.join(map(repr, frame.columns[:12]))}"
-            )
-    found: tuple[Any, ...] = QueryFeatures.from_frame(frame, **chosen, features=features)
-    return found
+    return letor_queries(path, models, names, options)
 
 
 def _only(queries: tuple[Any, ...], wanted: str) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from ranklens.explain.queries import Queries, Stack, judged_queries, stacked
 from ranklens.explain.ranking import Ranker
 from ranklens.explain.scoring import Scorer
 from ranklens.explain.shuffling import Shuffled, drawn_together, joined_rows, shuffled_queries
+from ranklens.io.query_features import QueryFeatures
 from ranklens.metrics.definitions import Measure
 from ranklens.metrics.names import MeasureLike, parse_measure
 
@@ -109,7 +110,7 @@ def listwise(
     if batch_rows is not None:
         check_positive("batch_rows", batch_rows)
     measured = parse_measure(measure)
-    adapted = model_for(model, found[0].names)
+    adapted = model_for(model, found[0])
     players = players_of(adapted.names, groups)
     backend = adapted.backend_for(found[0].features)
     most_rows = batch_rows or call_size(len(adapted.names))
@@ -218,13 +219,13 @@ class _Listwise:
                 )
 
 
-def model_for(model: Any, names: tuple[str, ...] | None) -> Model:
+def model_for(model: Any, query: QueryFeatures) -> Model:
     """Adapt `model`; a function that knows no names takes those of the queries, where they have some."""
     if isinstance(model, Model):
-        return model
+        return model.widened(query.n_features)
     try:
-        return adapt(model)
+        return adapt(model).widened(query.n_features)
     except ValueError:
-        if names is None:
+        if query.names is None:
             raise
-        return adapt(model, names)
+        return adapt(model, query.names)

@@ -182,14 +182,23 @@ class _Alignment:
         """Return the column of each feature; None where they are in order already."""
         if query.names is None:
             if query.n_features != len(self._names):
-                raise DataError(
-                    f"query {query.query_id!r} has {query.n_features} features without names, and the model "
-                    f"{len(self._names)}; name them, or give read_letor n_features={len(self._names)}"
-                )
+                raise self._of_another_width(query)
             return None
         if query.names not in self._known:
             self._known[query.names] = self._looked_up(query.names, query.query_id)
         return self._known[query.names]
+
+    def _of_another_width(self, query: QueryFeatures) -> DataError:
+        width, known = query.n_features, len(self._names)
+        advice = f"name them, or give read_letor n_features={known}"
+        if known == width + 1:
+            advice += (
+                ", and first=0 for a model that LightGBM or XGBoost trained on such a file by itself: it "
+                "counts features from 0"
+            )
+        return DataError(
+            f"query {query.query_id!r} has {width} features without names, and the model {known}; {advice}"
+        )
 
     def _looked_up(self, given: tuple[str, ...], query: str) -> list[int]:
         position = {name: i for i, name in enumerate(given)}

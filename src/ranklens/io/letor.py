@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.core import DataError
+from ranklens.core import DataError, DataWarning
+from ranklens.core.user_line import warn_user
 from ranklens.io.letor_lines import LetorLines
-from ranklens.io.query_features import QueryFeatures
+from ranklens.io.query_features import QueryFeatures, checked_query
 from ranklens.io.sources import load, source_name
 
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
@@ -48,10 +49,11 @@ def read_letor(
     missing : float
         The value of features that a line leaves out: 0, or ``float("nan")``.
     first : int, optional
-        The number of the first feature: 0 or 1. By default 1, unless a line has a feature 0.
+        The number of the first feature: 0 or 1. By default 1, unless a line has a feature 0. A model that
+        LightGBM or XGBoost trained on a file by itself counts from 0, whatever the file's smallest number.
     query_sizes : path or sequence of int, optional
-        How many lines each query has, for lines without ``qid:``. By default a file of the same name ending
-        in ``.query`` is looked for.
+        How many lines each query has, for lines without ``qid:``; with it, an error. By default a file of the
+        same name ending in ``.query`` is looked for.
 
     Returns
     -------
@@ -63,27 +65,73 @@ def read_letor(
     DataError
         With the number of the line, for whatever cannot be read.
 
+    Warns
+    -----
+    DataWarning
+        When `n_features` is one more than the largest number and `first` is left open.
+
     Examples
     --------
     >>> read_letor(b"2 qid:7 1:0.5 2:3 # docid = a\\n0 qid:7 2:1 # docid = b\\n")
     (<QueryFeatures 7: 2 documents, 2 features, 2 judged>,)
     """
+    lines = read_lines(source)
+    if first is None and names is None and n_features is not None:
+        _warn_of_numbering(lines, n_features)
+    return queries_of_lines(lines, source, names, n_features, missing, first, query_sizes)
+
+
+def read_lines(source: Any) -> LetorLines:
+    """Take the lines of a file apart."""
     file = source_name(source)
     lines = LetorLines(file)
     for number, line in enumerate(bytes(load(source, file).content()).split(b"\n"), 1):
         lines.add(number, line)
     if not lines.grades:
         raise DataError("there are no lines of documents", file=file)
+    return lines
+
+
+def queries_of_lines(
+    lines: LetorLines,
+    source: Any,
+    names: Iterable[str] | None,
+    n_features: int | None,
+    missing: float,
+    first: int | None,
+    query_sizes: Any,
+) -> tuple[QueryFeatures, ...]:
+    """Put the lines together; see `read_letor`."""
     labels = tuple(str(name) for name in names) if names is not None else None
     width = n_features if n_features is not None else (len(labels) if labels is not None else None)
     matrix = lines.matrix(missing, first, width)
     if labels is not None and len(labels) != matrix.shape[1]:
-        raise DataError(f"there are {matrix.shape[1]} features and {len(labels)} names for them", file=file)
+        raise DataError(
+            f"there are {matrix.shape[1]} features and {len(labels)} names for them", file=lines.file
+        )
     return tuple(_queries(lines, matrix, _query_of_lines(lines, source, query_sizes), labels))
+
+
+def _warn_of_numbering(lines: LetorLines, n_features: int) -> None:
+    smallest, largest = lines.span()
+    if smallest > 0 and n_features == largest + 1:
+        warn_user(
+            f"{lines.file}: the features are numbered up to {largest}, and n_features={n_features}; taken to "
+            "count from 1, with the last one missing everywhere. A model that LightGBM or XGBoost trained on "
+            "such a file by itself counts from 0: pass first=0, or first=1 where this is right",
+            DataWarning,
+        )
 
 
 def _query_of_lines(lines: LetorLines, source: Any, query_sizes: Any) -> list[str]:
     unnamed = [row for row, query in enumerate(lines.queries) if query is None]
+    if len(unnamed) < len(lines.queries) and query_sizes is not None:
+        row = next(row for row, query in enumerate(lines.queries) if query is not None)
+        raise DataError(
+            "the line has a qid:, and query_sizes is given; leave it out",
+            file=lines.file,
+            line=lines.numbers[row],
+        )
     if not unnamed:
         return [query for query in lines.queries if query is not None]
     if len(unnamed) < len(lines.queries):
@@ -147,4 +195,4 @@ def _queries(
                 line=lines.numbers[some[place]],
             )
         features = matrix[some[0] : some[-1] + 1] if together else matrix[some]
-        yield QueryFeatures.of(query, documents, features, [lines.grades[row] for row in some], names=names)
+        yield checked_query(query, documents, features, [lines.grades[row] for row in some], names)

@@ -59,17 +59,33 @@ class LetorLines:
         rest = words[1:]
         if rest and rest[0].startswith(b"qid:"):
             query = rest.pop(0)[4:].decode("utf-8", "backslashreplace")
+            if not query:
+                raise DataError("there is no query behind qid:", file=self.file, line=number)
         self.numbers.append(number)
         self.grades.append(self._grade(words[0], number, line))
         self.queries.append(query)
         self.documents.append(_document(comment))
         self._take(b" ".join(rest))
 
+    def span(self) -> tuple[int, int]:
+        """Return the smallest and the largest number of a feature; (1, 0) where no line has one."""
+        index, _ = self._pairs()
+        return (int(index.min()), int(index.max())) if index.size else (1, 0)
+
+    def sparse(self) -> bool:
+        """Whether some line leaves out a feature that another one has."""
+        index, _ = self._pairs()
+        return index.size < np.unique(index).size * len(self._counts)
+
+    def _pairs(self) -> tuple[Indices, Floats]:
+        if self._waiting:
+            self._parse()
+        pairs = np.concatenate(self._parsed) if self._parsed else np.empty((0, 2))
+        return pairs[:, 0].astype(np.int64), pairs[:, 1]
+
     def matrix(self, missing: float, first: int | None, n_features: int | None) -> Floats:
         """Return the features, shape (lines, features); see `read_letor`."""
-        self._parse()
-        pairs = np.concatenate(self._parsed) if self._parsed else np.empty((0, 2))
-        index, value = pairs[:, 0].astype(np.int64), pairs[:, 1]
+        index, value = self._pairs()
         row = np.repeat(np.arange(len(self._counts)), self._counts)
         if first is None:
             first = 0 if index.size and index.min() == 0 else 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.arrays import is_array
+from ranklens.arrays import backend_of, is_array
 from ranklens.core import DataError
 
 
@@ -68,26 +68,17 @@ class QueryFeatures:
         DataError
             When the parts do not fit together.
 
+        Notes
+        -----
+        The features are copied.
+
         Examples
         --------
         >>> query = QueryFeatures.of("q1", ["a", "b"], [[2.0, 0.1], [1.0, 0.9]], {"b": 1})
         >>> query
         <QueryFeatures q1: 2 documents, 2 features, 1 judged>
         """
-        query, documents = str(query_id), tuple(str(doc) for doc in docs)
-        if not documents:
-            raise DataError(f"query {query!r} has no documents; leave it out")
-        if len(set(documents)) != len(documents):
-            twice = next(doc for i, doc in enumerate(documents) if doc in documents[:i])
-            raise DataError(f"query {query!r} has the document {twice!r} twice; ids must be distinct")
-        matrix = features if is_array(features) else _matrix(features, query)
-        if len(matrix.shape) != 2 or matrix.shape[0] != len(documents):
-            raise DataError(
-                f"the features of query {query!r} have shape {tuple(matrix.shape)}; "
-                f"({len(documents)}, k) is needed, a row a document"
-            )
-        named = None if names is None else _names(names, int(matrix.shape[1]), query)
-        return cls(query, documents, matrix, _grades(grades, documents, query), named)
+        return checked_query(query_id, docs, _own(features, f"query {str(query_id)!r}"), grades, names)
 
     @classmethod
     def from_frame(
@@ -105,14 +96,14 @@ class QueryFeatures:
         ----------
         frame : pandas, polars or pyarrow frame, or mapping of column name to values
         query, document, grade : str
-            The columns that are no features.
+            The columns that are no features. A document whose grade is null or NaN is unjudged.
         features : sequence of str, optional
             The feature columns; by default all others.
 
         Raises
         ------
         DataError
-            When a column is missing, or holds what is no number.
+            When a column is missing, an id is null, or a feature is no number.
 
         Examples
         --------
@@ -127,15 +118,23 @@ class QueryFeatures:
             if name not in columns:
                 raise DataError(f"the frame has no column {name!r}; it has {', '.join(map(repr, columns))}")
         matrix = np.stack([_numbers(columns[name], f"column {name!r}") for name in named], axis=1)
-        graded = _numbers(columns[grade], f"column {grade!r}")
-        documents = list(columns[document])
+        graded = _numbers(columns[grade], f"column {grade!r}").tolist()
+        documents = _ids(columns[document], "document")
         rows: dict[str, list[int]] = {}
-        for row, found in enumerate(columns[query]):
-            rows.setdefault(str(found), []).append(row)
-        return tuple(
-            cls.of(found, [documents[i] for i in some], matrix[some], graded[some].tolist(), names=named)
-            for found, some in rows.items()
-        )
+        for row, found in enumerate(_ids(columns[query], "query")):
+            rows.setdefault(found, []).append(row)
+        queries = []
+        for found, some in rows.items():
+            grades = {documents[i]: graded[i] for i in some if graded[i] == graded[i]}
+            queries.append(checked_query(found, [documents[i] for i in some], matrix[some], grades, named))
+        return tuple(queries)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grades", MappingProxyType(dict(self.grades)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.query_id, self.documents, self.features, dict(self.grades), self.names)
+        return type(self), parts
 
     @property
     def n_features(self) -> int:
@@ -150,14 +149,60 @@ class QueryFeatures:
         )
 
 
-def _matrix(features: Any, query: str) -> Any:
-    return _numbers(features, f"the features of query {query!r}")
+def checked_query(
+    query_id: Any,
+    docs: Iterable[Any],
+    features: Any,
+    grades: Mapping[Any, float] | Sequence[float],
+    names: Iterable[str] | None,
+) -> QueryFeatures:
+    """Do what `QueryFeatures.of` does, with features that nobody else holds."""
+    query, documents = str(query_id), tuple(str(doc) for doc in docs)
+    if not documents:
+        raise DataError(f"query {query!r} has no documents; leave it out")
+    if len(set(documents)) != len(documents):
+        twice = next(doc for i, doc in enumerate(documents) if doc in documents[:i])
+        raise DataError(f"query {query!r} has the document {twice!r} twice; ids must be distinct")
+    if len(features.shape) != 2 or features.shape[0] != len(documents):
+        raise DataError(
+            f"the features of query {query!r} have shape {tuple(features.shape)}; "
+            f"({len(documents)}, k) is needed, a row a document"
+        )
+    named = None if names is None else _names(names, int(features.shape[1]), query)
+    return QueryFeatures(query, documents, features, _grades(grades, documents, query), named)
+
+
+def _own(features: Any, of: str) -> Any:
+    """Return an array that does not change when the caller's does."""
+    if isinstance(features, np.ndarray) or not is_array(features):
+        return np.array(_numbers(features, f"the features of {of}"))
+    backend = backend_of(features)
+    return features if backend.name == "jax" else backend.xp.asarray(features, copy=True)
+
+
+def _ids(column: Iterable[Any], what: str) -> list[str]:
+    found = []
+    for row, value in enumerate(column, 1):
+        # NaN, and pandas' own marks, are equal to nothing.
+        if value is None or value == "" or not _is_equal(value):
+            raise DataError(f"row {row} has no {what} id")
+        found.append(str(value))
+    return found
+
+
+def _is_equal(value: Any) -> bool:
+    try:
+        return bool(value == value)
+    except TypeError:
+        return False
 
 
 def _numbers(values: Any, what: str) -> Any:
     found = np.asarray(values)
     if found.dtype.kind in "fiub":
         return found
+    if found.dtype.kind in "mMc":
+        raise DataError(f"{what} holds {found.dtype} values; features and grades must be real numbers")
     try:
         # None stands for a missing value in frames.
         return np.asarray(values, dtype=np.float64)
@@ -166,6 +211,8 @@ def _numbers(values: Any, what: str) -> Any:
 
 
 def _names(names: Iterable[str], k: int, query: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise DataError(f"the names of query {query!r} must be a sequence of names, got the string {names!r}")
     found = tuple(str(name) for name in names)
     if len(found) != k or len(set(found)) != k:
         raise DataError(f"query {query!r} has {k} features and {len(set(found))} distinct names for them")
@@ -182,11 +229,19 @@ def _grades(
     else:
         raise DataError(f"query {query!r} has {len(documents)} documents and {len(grades)} grades")
     for document, grade in found.items():
-        if not math.isfinite(grade):
+        if not _is_finite(grade):
+            shown = repr(grade) if isinstance(grade, str) else grade
             raise DataError(
-                f"the grade of document {document!r} in query {query!r} is {grade}; give a number"
+                f"the grade of document {document!r} in query {query!r} is {shown}; give a number"
             )
-    return MappingProxyType({document: float(grade) for document, grade in found.items()})
+    return {document: float(grade) for document, grade in found.items()}
+
+
+def _is_finite(grade: Any) -> bool:
+    try:
+        return math.isfinite(grade)
+    except (TypeError, OverflowError):
+        return False
 
 
 def _columns(frame: Any) -> Mapping[str, Any]:

@@ -32,6 +32,12 @@ class Model(ABC):
     kind = "the model"
     """What error messages call it."""
 
+    absent = 0.0
+    """What its library takes a feature for that a line of a LETOR (SVMlight) file leaves out."""
+
+    first_feature: int | None = None
+    """The number of its first column in such files; None where they may count from 0 or from 1."""
+
     def __init__(self, names: Iterable[str], backend: Backend | None = None) -> None:
         self.names = checked_names(names)
         self._backend = backend
@@ -59,6 +65,15 @@ class Model(ABC):
     def trees(self) -> Any:
         """Return the model's `TreeEnsemble`; None where it has no closed form and must be asked."""
         return None
+
+    def columns_read(self) -> frozenset[int] | None:
+        """Return the columns that its trees look at; None where it has no closed form."""
+        trees = self.trees()
+        return None if trees is None else frozenset(feature.column for feature in trees.coding.features)
+
+    def widened(self, n_features: int) -> Model:
+        """Return the model for rows of `n_features`, if it is from a file that names only those it reads."""
+        return self
 
     def exact(self, pairs: Any) -> Any:
         """Explain `pairs` (see `ranklens.explain.games`) in one program of the model's own library.

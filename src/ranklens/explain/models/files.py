@@ -11,6 +11,7 @@ from typing import Any
 from ranklens.core import DataError, MissingDependencyError
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.tree_model import EnsembleModel
+from ranklens.explain.models.xgboost import XGBoostTrees
 from ranklens.explain.trees import UnsupportedTreesError
 from ranklens.explain.trees.catboost_json import parse_catboost
 from ranklens.explain.trees.lightgbm_text import parse_lightgbm
@@ -114,12 +115,12 @@ def _lightgbm_library(file: str) -> Any:
 def _xgboost(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost(text, source=file)
     numbered = tuple(f"f{i}" for i in range(parsed.ensemble.n_features))
-    return EnsembleModel(parsed.ensemble, names or parsed.names or numbered)
+    return XGBoostTrees(parsed.ensemble, names or parsed.names or numbered)
 
 
 def _xgboost_dump(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost_dump(text, names, source=file)
-    return EnsembleModel(parsed.ensemble, parsed.names)
+    return XGBoostTrees(parsed.ensemble, parsed.names)
 
 
 def _catboost(text: str, names: Names, file: str) -> Model:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from ranklens.arrays import open_backend
 from ranklens.explain.models.base import Model
@@ -18,23 +21,55 @@ class RankLibLinear(Model):
     Parameters
     ----------
     linear : LinearModel
-    names : iterable of str
+    names : iterable of str, optional
+        By default their numbers.
     """
 
     kind = "the RankLib model"
+    first_feature = 1
 
-    def __init__(self, linear: LinearModel, names: Iterable[str]) -> None:
-        super().__init__(names, open_backend("numpy"))
+    def __init__(self, linear: LinearModel, names: Iterable[str] | None = None) -> None:
+        super().__init__(numbered(linear.weights.size) if names is None else names, open_backend("numpy"))
         self.linear = linear
+        self._open = names is None
+
+    def widened(self, n_features: int) -> RankLibLinear:
+        more = n_features - len(self.names)
+        if not self._open or more <= 0:
+            return self
+        weights = np.append(self.linear.weights, np.zeros(more))
+        return RankLibLinear(dataclasses.replace(self.linear, weights=weights))
 
     def predict(self, points: Any) -> Any:
         return self.linear.scores(points)
 
 
 class RankLibTrees(EnsembleModel):
-    """A LambdaMART, MART or random forest model."""
+    """A LambdaMART, MART or random forest model.
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+    names : iterable of str, optional
+        By default their numbers.
+    """
 
     kind = "the RankLib model"
+    first_feature = 1
+
+    def __init__(self, ensemble: TreeEnsemble, names: Iterable[str] | None = None) -> None:
+        super().__init__(ensemble, numbered(ensemble.n_features) if names is None else names)
+        self._open = names is None
+
+    def widened(self, n_features: int) -> Self:
+        if not self._open or n_features <= len(self.names):
+            return self
+        return type(self)(dataclasses.replace(self.ensemble, n_features=n_features))
+
+
+def numbered(n_features: int) -> tuple[str, ...]:
+    """Return RankLib's own names of features: their numbers, from 1."""
+    return tuple(str(number) for number in range(1, n_features + 1))
 
 
 def ranklib_model(
@@ -46,7 +81,8 @@ def ranklib_model(
     ----------
     text : str
     names : iterable of str, optional
-        Column i is RankLib's feature i + 1. By default their numbers, to the highest that the model looks at.
+        Column i is RankLib's feature i + 1. By default their numbers, to the highest that the model looks at,
+        and on where the data have more: a feature that the model never reads is harmless.
     source : str, optional
         What error messages call the file.
 
@@ -58,7 +94,6 @@ def ranklib_model(
     """
     given = None if names is None else tuple(names)
     parsed = parse_ranklib(text, None if given is None else len(given), source=source)
-    known = given or tuple(str(1 + column) for column in range(parsed.n_features))
     if isinstance(parsed.model, TreeEnsemble):
-        return RankLibTrees(parsed.model, known)
-    return RankLibLinear(parsed.model, known)
+        return RankLibTrees(parsed.model, given)
+    return RankLibLinear(parsed.model, given)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ranklens.core import ModelError
-from ranklens.explain.models.tree_model import TreeModel
+from ranklens.explain.models.tree_model import EnsembleModel, TreeModel
 from ranklens.explain.trees import TreeEnsemble
 from ranklens.explain.trees.xgboost_json import parse_xgboost
 
@@ -39,6 +39,7 @@ class XGBoostModel(TreeModel):
 
     kind = "the XGBoost model"
     tolerance = 1e-5
+    absent = math.nan
 
     def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
         booster = _best(model)
@@ -63,6 +64,13 @@ class XGBoostModel(TreeModel):
     def read_trees(self) -> TreeEnsemble:
         ensemble = parse_xgboost(self.booster.save_raw("json")).ensemble
         return dataclasses.replace(ensemble, missing=self.missing)
+
+
+class XGBoostTrees(EnsembleModel):
+    """The trees of one of XGBoost's files."""
+
+    kind = "the XGBoost model"
+    absent = math.nan
 
 
 def _best(model: Any) -> Any:
