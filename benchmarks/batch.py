@@ -1,7 +1,7 @@
-"""How long batches of comparisons take beside loops over scipy.
+"""How long batches of comparisons take beside loops over scipy, and in how much memory.
 
-scipy is timed on a few comparisons at its best batch, and scaled to all of them. Every job is warm and takes
-turns with its peers; figures are medians.
+scipy is timed on a few comparisons in turns with ours, at every one of several batch sizes, and scaled to all
+of them at the best. Every job is warm and takes turns with its peers; figures are medians.
 Run: python benchmarks/batch.py [--fast] [--rounds N]
 """
 
@@ -10,16 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from resampling import best, installed, scipy_flips, scipy_resamples, seconds
+from resampling import installed, scipy_flips, scipy_resamples, seconds
 
 import ranklens as rl
+from ranklens.arrays import budget_bytes
 from ranklens.core import MetricResult, QueryIndex
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.kernels.ties import comparable
@@ -30,6 +31,7 @@ Job = Callable[[], object]
 MEASURES = ["nDCG@10", "AP(rel=2)", "RR(rel=2)", "P(rel=2)@10", "R(rel=2)@100", "nDCG"]
 SCIPY_SAMPLE = 20
 EPS = 2.0**-52
+MIB = 2**20
 
 
 class Size(NamedTuple):
@@ -56,33 +58,49 @@ def runs_of(deltas: Floats) -> dict[str, MetricResult]:
     return results
 
 
-def medians(jobs: dict[str, Job], rounds: int) -> dict[str, float]:
-    """Time the jobs in turn."""
-    times: dict[str, list[float]] = {name: [] for name in jobs}
-    for job in jobs.values():
-        job()
-    for _ in range(rounds):
-        for name, job in jobs.items():
-            times[name].append(seconds(job))
-    return {name: statistics.median(values) for name, values in times.items()}
+class ScipyLoop:
+    """What a loop of scipy's calls over all rows takes, from calls on some of them at every batch size."""
 
+    def __init__(self, deltas: Floats, draws: int, with_bootstrap: bool) -> None:
+        self.n_rows = len(deltas)
+        self.sample = deltas[:: max(1, len(deltas) // SCIPY_SAMPLE)][:SCIPY_SAMPLE]
+        self.draws, self.with_bootstrap = draws, with_bootstrap
+        self.times: dict[tuple[str, int], list[float]] = {}
 
-def loop_over_scipy(deltas: Floats, draws: int, with_bootstrap: bool) -> float:
-    """Return the seconds that scipy would take for all rows, from some of them."""
-    flip_batch, _ = best(scipy_flips(deltas[0], draws))
-    resample_batch, _ = best(scipy_resamples(deltas[0], draws, lambda: None)) if with_bootstrap else (0, None)
-    sample = deltas[: min(SCIPY_SAMPLE, len(deltas))]
-    start = time.perf_counter()
-    for row in sample:
-        scipy_flips(row, draws)[flip_batch]()
-        if with_bootstrap:
-            scipy_resamples(row, draws, lambda: None)[resample_batch]()
-    return (time.perf_counter() - start) / len(sample) * len(deltas)
+    def time_some(self, turn: int, turns: int) -> None:
+        """Time the rows whose turn it is, each call after a warm one."""
+        for row in self.sample[turn::turns]:
+            kinds = {"flips": scipy_flips(row, self.draws)}
+            if self.with_bootstrap:
+                kinds["resamples"] = scipy_resamples(row, self.draws, lambda: None)
+            for kind, jobs in kinds.items():
+                for batch, job in jobs.items():
+                    self.times.setdefault((kind, batch), []).append(min(seconds(job), seconds(job)))
+
+    def seconds_of_all(self) -> float:
+        """Return the seconds for all rows, each kind of call at its best batch size."""
+        best: dict[str, float] = {}
+        for (kind, _), values in self.times.items():
+            best[kind] = min(best.get(kind, float("inf")), statistics.mean(values))
+        return self.n_rows * sum(best.values())
 
 
 def row(job: str, by: str, value: float, ours: float) -> None:
     """Print a row of the table."""
     print(f"| {job} | {by} | {value:.4g} | {value / ours:.2f} |", flush=True)
+
+
+def medians(jobs: dict[str, Job], rounds: int, loop: ScipyLoop | None = None) -> dict[str, float]:
+    """Time the jobs in turn, and a loop over scipy with them."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for job in jobs.values():
+        job()
+    for turn in range(rounds):
+        for name, job in jobs.items():
+            times[name].append(seconds(job))
+        if loop is not None:
+            loop.time_some(turn, rounds)
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def sampled(size: Size, rounds: int) -> None:
@@ -92,19 +110,23 @@ def sampled(size: Size, rounds: int) -> None:
     options = {
         "n_permutations": size.draws, "n_resamples": size.draws, "method": "monte-carlo", "correction": None,
     }  # fmt: skip
-    times = medians(
-        {
-            "compare_deltas": lambda: rl.compare_deltas(deltas, **options),
-            "compare_many": lambda: rl.compare_many(runs, baseline="baseline", **options),
-        },
-        rounds,
-    )
+    loop = ScipyLoop(deltas, size.draws, with_bootstrap=True) if installed("scipy") else None
+    jobs: dict[str, Job] = {
+        "compare_many": lambda: rl.compare_many(runs, baseline="baseline", **options),
+        "compare_deltas": lambda: rl.compare_deltas(deltas, **options),
+    }
+    if installed("jax"):
+        import jax
+
+        with jax.enable_x64(True):
+            on_device = jax.numpy.asarray(deltas)
+        jobs["compare_deltas, jax"] = lambda: rl.compare_deltas(on_device, **options)
+    times = medians(jobs, rounds, loop)
+    if loop is not None:
+        times["scipy, looped"] = loop.seconds_of_all()
     title = f"{size.comparisons} x {size.queries} x {size.draws} flips and resamples"
     for name, value in times.items():
         row(title, name, value, times["compare_many"])
-    if installed("scipy"):
-        scipy = loop_over_scipy(deltas, size.draws, with_bootstrap=True)
-        row(title, "scipy, looped", scipy, times["compare_many"])
 
 
 def flips_beside_a_product(size: Size, rounds: int) -> None:
@@ -148,17 +170,37 @@ def exact(n_runs: int, draws: int, rounds: int) -> None:
     title = (
         f"exact p and interval, all {len(deltas)} pairs of {len(values)} {name} x {values.shape[1]} measures"
     )
+    loop = ScipyLoop(deltas, draws, with_bootstrap=False) if installed("scipy") else None
     job = {"compare_deltas": lambda: rl.compare_deltas(deltas, method="exact", correction=None)}
-    ours = medians(job, rounds)["compare_deltas"]
+    ours = medians(job, rounds, loop)["compare_deltas"]
     row(title, "compare_deltas", ours, ours)
-    if installed("scipy"):
-        spaced = deltas[:: max(1, len(deltas) // SCIPY_SAMPLE)]
-        scipy = loop_over_scipy(spaced, draws, with_bootstrap=False) / len(spaced) * len(deltas)
-        row(title, f"scipy, {draws} flips alone, looped", scipy, ours)
+    if loop is not None:
+        row(title, f"scipy, {draws} flips alone, looped", loop.seconds_of_all(), ours)
+
+
+def memory(comparisons: int, queries: int, draws: tuple[int, ...]) -> None:
+    """What a batch holds beside its differences: as much for any number of flips."""
+    deltas = np.random.default_rng(0).normal(0.02, 0.3, (comparisons, queries))
+    print(f"\n| {comparisons} x {queries} | peak MiB beside the differences | memory budget, MiB |")
+    print("| --- | ---: | ---: |")
+    for n_flips in draws:
+        sample = comparable(deltas[:1], EPS)._replace(values=deltas, factor=np.ones(comparisons))
+        sample = sample._replace(band=np.zeros(comparisons))
+        tracemalloc.start()
+        flip_counts(sample, seed=0, resamples=range(n_flips), alternative="two-sided")
+        flips = tracemalloc.get_traced_memory()[1] / MIB
+        tracemalloc.reset_peak()
+        rl.compare_deltas(
+            deltas, n_permutations=n_flips, n_resamples=n_flips, method="monte-carlo", correction=None
+        )
+        both = tracemalloc.get_traced_memory()[1] / MIB
+        tracemalloc.stop()
+        for name, peak in (("flips", flips), ("flips and resamples", both)):
+            print(f"| {n_flips} {name} | {peak:.0f} | {budget_bytes() / MIB:.0f} |", flush=True)
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--fast", action="store_true", help="little work, one round: shows that the script works"
@@ -171,6 +213,7 @@ def main() -> None:
     sampled(Size(20, 30, 100) if options.fast else Size(1000, 300, 10_000), rounds)
     flips_beside_a_product(Size(20, 70, 100) if options.fast else Size(1000, 2000, 10_000), rounds)
     exact(4 if options.fast else 32, 100 if options.fast else 10_000, rounds)
+    memory(*(100, 200, (16, 64)) if options.fast else (10_000, 7000, (64, 512)))
     if not installed("scipy"):
         print("\nNot installed, so not in the table: scipy")
 

@@ -1,7 +1,8 @@
 """Render the documentation's table of ratios to scipy, ranx, statsmodels and pytrec_eval, in one run.
 
-The jobs are those of the other scripts, warm and in turns; figures are medians. Loops over scipy are timed on
-a few comparisons and scaled. The table goes to standard output, as Markdown.
+The jobs are those of the other scripts, warm and in turns; figures are medians, at the best of scipy's batch
+sizes. Loops over scipy are timed on a few comparisons and scaled. The table goes to standard output, as
+Markdown.
 Run: python benchmarks/peers.py [--fast] [--rounds N] > docs/_tables/peers.md
 """
 
@@ -17,13 +18,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from batch import Size, deltas_of, loop_over_scipy, medians, runs_of
+from batch import ScipyLoop, Size, deltas_of, runs_of
 from exact import interval_samples, samples
-from exact import medians as warm_medians
-from exact import scipy_flips as scipy_exact_flips
-from exact import scipy_resamples as scipy_exact_resamples
 from read_eval import commands, make_files, measure
-from resampling import Job, flip_jobs, installed, resample_jobs
+from resampling import (
+    Job,
+    best_settings,
+    by_batch,
+    flip_jobs,
+    installed,
+    resample_jobs,
+    scipy_flips,
+    scipy_resamples,
+    seconds,
+    time_in_turns,
+)
 
 import ranklens as rl
 from ranklens.stats.exact.p_value import exact_p_value
@@ -48,10 +57,10 @@ class Row(NamedTuple):
 
 
 def in_turns(job: str, sides: dict[str, Job], rounds: int) -> Iterator[Row]:
-    """Time ours, which comes first and is named ranklens, and its peers."""
-    ours, *theirs = warm_medians([*sides.values()], rounds)
-    peers = [side for side in sides if side != "ranklens"]
-    yield from (Row(job, ours, *peer) for peer in zip(peers, theirs, strict=True))
+    """Time ours, which is named ranklens, and its peers, each at its best setting."""
+    medians = best_settings(time_in_turns(sides, rounds))
+    ours = medians.pop("ranklens")
+    yield from (Row(job, ours, *peer) for peer in medians.items())
 
 
 def singles(draws: int, rounds: int) -> Iterator[Row]:
@@ -65,11 +74,11 @@ def singles(draws: int, rounds: int) -> Iterator[Row]:
         return
     for name, deltas in samples().items():
         sides: dict[str, Job] = {"ranklens": lambda deltas=deltas: exact_p_value(deltas)}
-        sides[f"scipy, {draws:,} flips"] = scipy_exact_flips(deltas, draws)
+        sides |= by_batch(f"scipy, {draws:,} flips", scipy_flips(deltas, draws))
         yield from in_turns(f"exact p, {name}", sides, rounds)
     for name, deltas in interval_samples().items():
         sides = {"ranklens": lambda deltas=deltas: exact_interval(deltas)}
-        sides[f"scipy, {draws:,} resamples"] = scipy_exact_resamples(deltas, draws)
+        sides |= by_batch(f"scipy, {draws:,} resamples", scipy_resamples(deltas, draws, lambda: None))
         yield from in_turns(f"exact interval, {name}", sides, rounds)
 
 
@@ -82,15 +91,18 @@ def batches(size: Size, rounds: int) -> Iterator[Row]:
     sampling = {"method": "monte-carlo", "n_permutations": size.draws, "n_resamples": size.draws}
     kinds = {"compare_many": (sampling, True), "compare_many, exact": ({"method": "exact"}, False)}
     for name, (options, with_bootstrap) in kinds.items():
-        job = {
-            name: lambda options=options: rl.compare_many(
-                runs, baseline="baseline", correction=None, **options
-            )
-        }
-        ours = medians(job, rounds)[name]
+
+        def job(options: dict[str, object] = options) -> object:
+            return rl.compare_many(runs, baseline="baseline", correction=None, **options)
+
+        ours, loop = [], ScipyLoop(deltas, size.draws, with_bootstrap)
+        job()
+        for turn in range(rounds):
+            ours.append(seconds(job))
+            loop.time_some(turn, rounds)
         peer = f"scipy, looped, {size.draws:,} flips" + (" and resamples" if with_bootstrap else " alone")
-        theirs = loop_over_scipy(deltas, size.draws, with_bootstrap)
-        yield Row(f"{name}, {size.comparisons:,} comparisons, {size.queries} queries", ours, peer, theirs)
+        title = f"{name}, {size.comparisons:,} comparisons, {size.queries} queries"
+        yield Row(title, statistics.median(ours), peer, loop.seconds_of_all())
 
 
 def corrections(n: int, rounds: int) -> Iterator[Row]:
@@ -119,9 +131,9 @@ def evaluations(n_queries: int, n_documents: int, rounds: int) -> Iterator[Row]:
         times: dict[str, list[float]] = {side: [] for side in sides}
         for turn in range(rounds + 1):
             for side, command in sides.items():
-                seconds, _, _ = measure(command)
+                elapsed, _, _ = measure(command)
                 if turn:  # the first turn fills the disk cache
-                    times[side].append(seconds)
+                    times[side].append(elapsed)
     ours, theirs = (statistics.median(times[side]) for side in ("ranklens", "pytrec_eval"))
     yield Row(f"`ranklens eval`, {n_queries * n_documents:,} lines", ours, "pytrec_eval", theirs)
 

@@ -28,6 +28,8 @@ _STEP_COPIES = 4
 _TABLE_COPIES = 2
 _COLUMNS_AT_ONCE = 16
 _FEW = 256
+# Making long tables pays when they are looked up often.
+_MANY = 2048
 
 
 class _Pieces(NamedTuple):
@@ -104,7 +106,8 @@ def flipped_sums_of_one(values: Floats, seed: int, resamples: range) -> Iterator
     The tables of some columns are kept while all blocks of resamples look their sums up in them.
     """
     n, m = len(values), len(resamples)
-    pieces, columns = _LONG if n > _FEW else _SHORT, range(-(-n // _WORD_BITS))
+    pieces = _LONG if n > _FEW and m >= _MANY else _SHORT
+    columns = range(-(-n // _WORD_BITS))
     table_bytes = _TABLE_COPIES * _FLOAT_BYTES * math.prod(pieces.table_shape)
     at_once = rows_within(table_bytes, min(len(columns), _COLUMNS_AT_ONCE), share=0.5)
     length = rows_within(_FLOAT_BYTES * _STEP_COPIES, min(m, _LONGEST), share=0.25)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays.budget import cut, rows_within
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -15,6 +17,8 @@ MOST_NARROW = 1024
 
 NARROW_EPS = 2.0**-23
 """Twice the relative size of a rounding to float32."""
+
+_ROUNDED_BYTES = 9
 
 
 class Narrow(NamedTuple):
@@ -37,8 +41,12 @@ class Narrow(NamedTuple):
 
 def reach_of(values: Floats) -> Floats:
     """Return n times the largest value in size of each row of whole numbers, infinity of other rows."""
-    whole = np.all(np.rint(values) == values, axis=1)
-    return np.where(whole, _largest(values) * values.shape[1], np.inf)
+    rows, n = values.shape
+    whole = np.empty(rows, dtype=bool)
+    for part in cut(range(rows), rows_within(_ROUNDED_BYTES * n, rows, share=0.125)):
+        some = values[part.start : part.stop]
+        whole[part.start : part.stop] = np.all(np.rint(some) == some, axis=1)
+    return np.where(whole, _largest(values) * n, np.inf)
 
 
 def _largest(values: Floats) -> Floats:

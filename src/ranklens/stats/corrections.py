@@ -11,8 +11,9 @@ from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult, PPIComparison
 from ranklens.core.errors import CoarsePValueWarning
 from ranklens.core.user_line import warn_user
+from ranklens.stats.digits import to_15_digits
 from ranklens.stats.options import check_choice
-from ranklens.stats.q_values import Q_VALUES, smallest_factor, to_15_digits
+from ranklens.stats.q_values import Q_VALUES, smallest_factor
 
 CORRECTIONS = tuple(Q_VALUES)
 """The corrections by name: Benjamini-Hochberg and Benjamini-Yekutieli (the false discovery rate), Holm (the

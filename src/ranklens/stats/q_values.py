@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ranklens.arrays import is_array, to_host
+from ranklens.stats.digits import all_to_15_digits
+
+Floats = NDArray[np.float64]
 
 _ULPS = 4 * sys.float_info.epsilon
 
@@ -111,15 +118,9 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     (0.03, 0.04, 0.04)
     """
     p = checked_p_values(p_values)
-    q = [1.0] * len(p)
-    largest = 0.0
-    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        remaining = len(p) - place
-        candidate = p[i] if remaining == 1 else to_15_digits(p[i] * remaining)
-        if candidate > largest * (1.0 + _ULPS):
-            largest = min(candidate, 1.0)
-        q[i] = largest
-    return tuple(q)
+    order = np.argsort(p, kind="stable")
+    candidates = np.minimum(_multiplied(p[order], np.arange(len(p), 0.0, -1.0)), 1.0)
+    return _in_order(_running(candidates, np.maximum, 1.0 + _ULPS), order)
 
 
 Q_VALUES: dict[str, Callable[[Sequence[float]], tuple[float, ...]]] = {
@@ -153,7 +154,7 @@ def harmonic_number(m: int) -> float:
     return math.fsum(1.0 / j for j in range(1, m + 1))
 
 
-def checked_p_values(p_values: Any) -> list[float]:
+def checked_p_values(p_values: Any) -> Floats:
     """Return p-values as floats between 0 and 1; ValueError names the position of any other."""
     if is_array(p_values):
         (p_values,) = to_host(p_values)
@@ -164,33 +165,56 @@ def checked_p_values(p_values: Any) -> list[float]:
             )
     if isinstance(p_values, str) or not isinstance(p_values, Iterable):
         raise TypeError(f"p_values must be a sequence of p-values, got {p_values!r}")
-    checked = []
-    for i, value in enumerate(p_values):
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"p_values[{i}] must be a number in [0, 1], got {value!r}")
-        p = float(value)
-        if not 0.0 <= p <= 1.0 + _ULPS:
-            raise ValueError(f"p_values[{i}] must lie in [0, 1], got {p!r}")
-        checked.append(min(p, 1.0))
-    return checked
+    p = _as_floats(p_values)
+    wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0 + _ULPS)))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(f"p_values[{i}] must lie in [0, 1], got {float(p[i])!r}")
+    return np.minimum(p, 1.0)
 
 
-def to_15_digits(value: float) -> float:
-    """Round so that products that decimal arithmetic calls equal are equal.
+def _as_floats(p_values: Any) -> Floats:
+    if isinstance(p_values, np.ndarray) and p_values.dtype.kind in "fiu":
+        return p_values.astype(np.float64)
+    values = list(p_values)
+    # Most are floats, and a look at each type is quick.
+    if set(map(type, values)) - {float}:
+        for i, value in enumerate(values):
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"p_values[{i}] must be a number in [0, 1], got {value!r}")
+    return np.array([float(value) for value in values], dtype=np.float64)
 
-    They differ in the 16th or 17th digit only.
-    """
-    return float(f"{value:.15g}")
 
-
-def _step_up(p: list[float], factor: float) -> tuple[float, ...]:
+def _step_up(p: Floats, factor: float) -> tuple[float, ...]:
     m = len(p)
-    q = [1.0] * m
-    smallest = math.inf
-    for rank, i in zip(range(m, 0, -1), sorted(range(m), key=p.__getitem__, reverse=True), strict=True):
-        multiple = factor * m / rank
-        candidate = p[i] if multiple == 1.0 else min(to_15_digits(p[i] * multiple), 1.0)
-        if candidate < smallest * (1.0 - _ULPS):
-            smallest = candidate
-        q[i] = smallest
-    return tuple(q)
+    order = np.argsort(-p, kind="stable")
+    candidates = np.minimum(_multiplied(p[order], factor * m / np.arange(m, 0.0, -1.0)), 1.0)
+    return _in_order(_running(candidates, np.minimum, 1.0 - _ULPS), order)
+
+
+def _multiplied(p: Floats, multiples: Floats) -> Floats:
+    """Return products that decimal arithmetic calls equal as equal; times 1 a value stays as it is."""
+    return np.where(multiples == 1.0, p, all_to_15_digits(p * multiples))
+
+
+def _running(candidates: Floats, extreme: np.ufunc, factor: float) -> Floats:
+    """Return the extreme of each value and all before it; one beyond it by rounding alone does not count.
+
+    A value counts when it lies beyond `factor` times the former extreme.
+    """
+    found: Floats = extreme.accumulate(candidates)
+    before, now = found[:-1], found[1:]
+    if not np.any((now != before) & (extreme(now, before * factor) == before * factor)):
+        return found
+
+    def next_of(before: float, now: float) -> float:
+        bound = before * factor
+        return now if now != bound and extreme(now, bound) == now else before
+
+    return np.array([*itertools.accumulate(candidates.tolist(), next_of)])
+
+
+def _in_order(q: Floats, order: NDArray[np.int64]) -> tuple[float, ...]:
+    placed = np.empty(len(q))
+    placed[order] = q
+    return tuple(placed.tolist())

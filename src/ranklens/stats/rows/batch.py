@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, compiled, is_array, steady, to_host
+from ranklens.arrays import Backend, compiled, cut, is_array, rows_within, steady, to_host
 from ranklens.arrays.compile import steady_length, steady_rows
 from ranklens.kernels.row_moments import compacted, measured_rows
 from ranklens.stats.sample import eps_of
@@ -86,7 +86,9 @@ class Batch:
         if self.backend.name != "numpy" or n == 0:
             return np.zeros(rows, dtype=np.int64)
         counted = True if self.mask is None else self.mask
-        return extreme_exponents(np.max(np.abs(self.deltas), axis=1, initial=0.0, where=counted))
+        highest = np.max(self.deltas, axis=1, initial=0.0, where=counted)
+        lowest = np.min(self.deltas, axis=1, initial=0.0, where=counted)
+        return extreme_exponents(np.maximum(highest, -lowest))
 
     def scaled(self, exponents: NDArray[np.int64]) -> Batch:
         """Return the rows on the host times 2^`exponents`."""
@@ -183,12 +185,17 @@ def _as_mask(mask: Any, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
 
 
 def _require_finite(host: NDArray[Any], mask: NDArray[np.bool_] | None) -> None:
-    bad = ~np.isfinite(host)
-    if mask is not None:
-        bad &= mask
-    if not bad.any():
+    rows, n = host.shape
+    found = []
+    for part in cut(range(rows), rows_within(2 * n, rows, share=0.25)):
+        bad = ~np.isfinite(host[part.start : part.stop])
+        if mask is not None:
+            bad &= mask[part.start : part.stop]
+        if bad.any():
+            found.append(np.add(np.argwhere(bad), [part.start, 0]))
+    if not found:
         return
-    places = np.argwhere(bad)
+    places = np.concatenate(found)
     shown = ", ".join(f"comparison {row} query {query}" for row, query in places[:_SHOWN].tolist())
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     raise ValueError(
