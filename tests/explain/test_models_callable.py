@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -80,6 +81,16 @@ def test_a_model_that_draws_at_random_is_found_out() -> None:
     model = CallableAdapter(lambda x: rng.normal(size=len(x)), [f"x{i}" for i in range(13)])
     with pytest.raises(ModelError, match="keeps a state or draws at random"):
         pairwise(model, np.zeros(13), np.ones(13))
+
+
+def test_a_document_of_several_pairs_must_have_one_score() -> None:
+    rng = np.random.default_rng(0)
+    noisy = CallableAdapter(lambda x: x[:, 0] + rng.normal(size=len(x)), ["x", "y"])
+    others = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    with pytest.raises(ModelError, match="keeps a state or draws at random"):
+        pairwise_many(noisy, [[0.0, math.nan]], others)
+    steady = CallableAdapter(lambda x: x[:, 0].astype(np.float32) / 3, ["x", "y"])
+    assert len(pairwise_many(steady, [[0.0, math.nan]], [*others, *others])) == 6
 
 
 def test_a_state_between_the_calls_of_an_exact_explanation_is_found_out() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ranklens.arrays import Seed, resolve_backend, seed_of
 from ranklens.core import DataError
 from ranklens.core.explanations import PairwiseExplanation, PairwiseExplanations
+from ranklens.explain.asking import require_repeatable
 from ranklens.explain.closed_form import closed_form, explain_trees
 from ranklens.explain.method import DEFAULT_ROWS, Budget, check_positive
 from ranklens.explain.models.base import Model
@@ -177,9 +178,26 @@ def _explained(
         return explain_trees(adapted, trees, backend, rows_a, rows_b, players, seed=number)
     if progress is not None:
         adapted = Watched(adapted, progress, rows_to_ask(rows_a, rows_b, players, budget))
-    return explain_rows(
+    found = explain_rows(
         adapted, backend, rows_a, rows_b, players, budget=budget, batch_rows=batch, seed=number
     )
+    if len(found) > 1:
+        require_one_score_a_row(adapted, found)
+    return found
+
+
+def require_one_score_a_row(model: Model, found: PairwiseExplanations) -> None:
+    """Raise a `ModelError` when a document that occurs in several pairs was given several scores.
+
+    That asks the model nothing more: all 2^k points of a few features go to it in one call, in which no point
+    occurs twice.
+    """
+    rows = np.ascontiguousarray(np.concatenate([found.values_a, found.values_b]))
+    scores = np.concatenate([found.score_a, found.score_b])
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    largest = max(np.abs(scores).max(), np.abs(found.contributions).max())
+    require_repeatable(model, scores[first[which]], scores, largest)
 
 
 def _paired(a: Any, b: Any) -> tuple[Any, Any]:
