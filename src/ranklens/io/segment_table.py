@@ -115,7 +115,8 @@ def _of_frame(source: Any, file: str) -> pl.DataFrame:
             _check_distinct([str(name) for name in source.columns], file)
             columns = {str(name): _pandas_values(source[name]) for name in source.columns}
             return pl.DataFrame(columns, strict=False)
-        if hasattr(source, "__arrow_c_stream__") or isinstance(source, (list, tuple)):
+        is_series = hasattr(source, "iloc")
+        if (hasattr(source, "__arrow_c_stream__") and not is_series) or isinstance(source, (list, tuple)):
             return pl.DataFrame(source)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
