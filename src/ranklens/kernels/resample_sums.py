@@ -30,6 +30,7 @@ _INDEX_COPIES = 8
 _COUNT_COPIES = 7
 ROWS_WORTH_COUNTING = 4
 """From so many rows on the draws are counted, and the counts multiplied with all rows."""
+_LONG, _LONG_ROWS_WORTH_COUNTING = 128, 12
 
 
 def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
@@ -79,8 +80,8 @@ def _on_host(values: Any, seed: int, resamples: range) -> Any:
 
 
 def _rows_on_host(values: Any, seed: int, resamples: range) -> Any:
-    rows = values.shape[0]
-    if rows < ROWS_WORTH_COUNTING:
+    rows, n = values.shape
+    if rows < (_LONG_ROWS_WORTH_COUNTING if n >= _LONG else ROWS_WORTH_COUNTING):
         alone = [_on_host(values[row], seed, resamples) for row in range(rows)]
         return backend_of(values).xp.stack(alone)
     return drawn_sums(values, seed, resamples)
