@@ -106,6 +106,8 @@ def test_stored_linear_models(data_dir: Path, file: str, weights: tuple[float, .
         ("## Linear Regression\n", "holds no weights"),
         ("## MART\n<ensemble></ensemble>", "holds no trees"),
         ("## MART\n<ensemble><tree></ensemble>", "cannot be read"),
+        (LAMBDAMART.replace("-1.0 </output>", "-1.0x </output>"), "cannot be read: could not convert"),
+        (LAMBDAMART.replace("<feature> 3", "<feature> 0"), "numbered from 1, and a split looks at 0"),
         (LAMBDAMART.replace('"right"', '"other"'), "cannot be read"),
         (LAMBDAMART.replace("<threshold> 0.5 </threshold>", ""), "a split has no threshold"),
     ],
@@ -113,6 +115,23 @@ def test_stored_linear_models(data_dir: Path, file: str, weights: tuple[float, .
 def test_damaged_files_say_what_is_wrong(text: str, what: str) -> None:
     with pytest.raises(DataError, match=what):
         ranklib_model(text)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.77, 0.95, 0.995])
+def test_a_file_that_is_cut_off_is_refused(data_dir: Path, tmp_path: Path, share: float) -> None:
+    forest = (data_dir / "ltr-elasticsearch-tmdb" / "ranklib.randomForest.txt.gz").read_bytes()
+    for text in (gzip.decompress(forest).decode("utf-8"), LAMBDAMART):
+        (tmp_path / "model.xml").write_text(text[: int(len(text) * share)])
+        with pytest.raises(DataError, match=r"model.xml: .*cut off or damaged"):
+            read_model(tmp_path / "model.xml")
+
+
+def test_a_forest_without_its_last_bags_is_refused(data_dir: Path) -> None:
+    path = data_dir / "ltr-elasticsearch-tmdb" / "ranklib.randomForest.txt.gz"
+    text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    bag = text.rindex("<ensemble>")
+    with pytest.raises(DataError, match="it holds 299 of 300 bags; save it again"):
+        ranklib_model(text[:bag])
 
 
 def test_too_few_names_are_refused() -> None:

@@ -18,6 +18,8 @@ from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 
 _ENSEMBLE = re.compile(r"<ensemble>.*?</ensemble>", re.DOTALL)
+_BAGS = re.compile(r"^##\s*No\. of bags\s*=\s*(\d+)", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _TREES = ("LambdaMART", "MART", "Random Forests")
 _LINEAR = ("Linear Regression", "Coordinate Ascent")
 
@@ -57,7 +59,7 @@ def parse_ranklib(text: str, n_features: int | None = None, *, source: str | Non
     Raises
     ------
     DataError
-        When the text is no such model, or looks at a feature past `n_features`.
+        When the text is no such model, or not all of one, or looks at a feature past `n_features`.
     """
     method = text.lstrip().partition("\n")[0].lstrip("# ").strip()
     if method in _TREES:
@@ -100,8 +102,10 @@ def _weights(text: str, source: str | None) -> dict[int, float]:
 
 
 def _trees(text: str, method: str, source: str | None) -> tuple[list[Tree], int]:
+    parts = _ENSEMBLE.findall(text)
+    _check_complete(text, len(parts), source)
     try:
-        ensembles = [ElementTree.fromstring(part) for part in _ENSEMBLE.findall(text)]
+        ensembles = [ElementTree.fromstring(part) for part in parts]
         # The mean of a forest's bags is a sum of trees that weigh less.
         share = 1.0 / len(ensembles) if method == "Random Forests" and ensembles else 1.0
         trees = [_tree(tree, share) for ensemble in ensembles for tree in ensemble.findall("tree")]
@@ -112,13 +116,31 @@ def _trees(text: str, method: str, source: str | None) -> tuple[list[Tree], int]
     return trees, 1 + max(int(tree.feature.max()) for tree in trees)
 
 
+def _check_complete(text: str, n_ensembles: int, source: str | None) -> None:
+    """Raise a `DataError` where the end of an ensemble, or a bag of a forest, is missing.
+
+    Trees are not counted: RankLib drops those behind the best one on its validation data, and writes in the
+    header how many it was asked for.
+    """
+    rest = _COMMENT.sub("", _ENSEMBLE.sub("", text)).strip()
+    bags = _BAGS.search(text)
+    if rest or (bags and int(bags[1]) != n_ensembles):
+        promised = f" of {bags[1]} bags" if bags else " whole ensembles of trees"
+        raise DataError(
+            f"this RankLib model is cut off or damaged: it holds {n_ensembles}{promised}"
+            f"{', and more behind them' if rest else ''}; save it again",
+            file=source,
+            text=rest or None,
+        )
+
+
 def _tree(tree: ElementTree.Element, share: float) -> Tree:
     weight = float(np.float32(tree.get("weight", "1"))) * share
     nodes, left, right = [_child(tree, "split")], [0], [0]
     feature, threshold, value = [], [], []
     for at, node in enumerate(nodes):
         output = node.find("output")
-        feature.append(NO_FEATURE if output is not None else int(_text(node, "feature")) - 1)
+        feature.append(NO_FEATURE if output is not None else _column(node))
         threshold.append(0.0 if output is not None else float(np.float32(_text(node, "threshold"))))
         value.append(weight * float(_text(node, "output")) if output is not None else 0.0)
         if output is None:
@@ -137,6 +159,13 @@ def _tree(tree: ElementTree.Element, share: float) -> Tree:
         # An unknown value counts as 0.
         nan_left=thresholds >= 0.0,
     )
+
+
+def _column(node: ElementTree.Element) -> int:
+    number = int(_text(node, "feature"))
+    if number < 1:
+        raise ValueError(f"features are numbered from 1, and a split looks at {number}")
+    return number - 1
 
 
 def _child(node: ElementTree.Element, tag: str) -> ElementTree.Element:
