@@ -114,6 +114,12 @@ def test_two_models_are_compared(command):
     assert str(found).splitlines()[0] in done.stdout
     for caption in ("Queries that moved", "Swaps of documents", "Features"):
         assert caption in done.stdout
+    assert f"and {len(found.moved()) - 3} smaller queries (--top 0 shows all)" in done.stdout
+    assert f"and {len(found.swaps) - 3} smaller swaps (--top 0 shows all)" in done.stdout
+    largest = found.swaps[0]
+    start = [largest.query_id, largest.risen]
+    shown = next(line.split() for line in done.stdout.splitlines() if line.split()[:2] == start)
+    assert float(shown[-1]) == pytest.approx(max(largest.features.values(), key=largest.share.__mul__), abs=1e-4)
     written = parsed(
         command("explain", OLD, DATA, "--compare-with", NEW, "--names", "names.txt", "--format", "json")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ranklens.core.presentation import fixed
 if TYPE_CHECKING:
     from ranklens.cli.explain_data import Task
     from ranklens.cli.group import Session
-    from ranklens.core.changes import ModelChange
+    from ranklens.core.changes import ModelChange, Swap
     from ranklens.core.explanations import PairwiseExplanation
     from ranklens.core.importances import ListwiseImportance
 
@@ -160,13 +161,18 @@ def change_document(found: ModelChange, options: Mapping[str, Any]) -> Document:
     queries = [[q, fixed(before[q]), fixed(after[q]), signed(value, 4)] for q, value in moved]
     swaps = [
         [s.query_id, s.risen, _grade(s.grade_risen), s.fallen, _grade(s.grade_fallen), s.rank,
-         signed(s.share, 4), _main_feature(s.features)]
+         signed(s.share, 4), _main_feature(s)]
         for s in found.swaps
     ]  # fmt: skip
     names = ["query", "risen", "grade", "fallen", "grade", "rank", "share", "most by"]
     notes = [
         f"{found.n_swaps} pairs of documents changed places, {len(found.swaps)} with an effect on "
         f"{found.measure}; the shares of a query sum to its change, and the features to the mean change",
+    ]
+    notes[:0] = [
+        note
+        for n, what in ((len(queries), "queries"), (len(swaps), "swaps"), (len(features), "features"))
+        for note in _rest(n, options, what)
     ]
     if found.n_explained < len(found.swaps):
         notes.append(f"{signed(found.unexplained, 4)} comes from smaller swaps that were not explained")
@@ -202,8 +208,10 @@ def _grade(grade: float | None) -> str | None:
     return None if grade is None else f"{grade:g}"
 
 
-def _main_feature(features: Mapping[str, float] | None) -> str | None:
-    if not features:
+def _main_feature(swap: Swap) -> str | None:
+    """Name the feature that did most for the swap; others may have done more against it."""
+    if not swap.features:
         return None
-    name = max(features, key=lambda feature: abs(features[feature]))
-    return f"{name} {signed(features[name], 4)}"
+    parts = swap.features
+    name = max(parts, key=lambda feature: math.copysign(parts[feature], parts[feature] * swap.share))
+    return f"{name} {signed(parts[name], 4)}"
