@@ -119,7 +119,8 @@ def test_two_models_are_compared(command):
     largest = found.swaps[0]
     start = [largest.query_id, largest.risen]
     shown = next(line.split() for line in done.stdout.splitlines() if line.split()[:2] == start)
-    assert float(shown[-1]) == pytest.approx(max(largest.features.values(), key=largest.share.__mul__), abs=1e-4)
+    most = max(largest.features.values(), key=largest.share.__mul__)
+    assert float(shown[-1]) == pytest.approx(most, abs=1e-4)
     written = parsed(
         command("explain", OLD, DATA, "--compare-with", NEW, "--names", "names.txt", "--format", "json")
     )
