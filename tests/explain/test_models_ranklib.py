@@ -10,6 +10,7 @@ import pytest
 from tree_checks import HOST, check_by_coalitions, check_trees, for_shap, interventional
 
 from ranklens.core import DataError
+from ranklens.explain import pairwise
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.ranklib import RankLibTrees, ranklib_model
 from ranklens.explain.trees import tree_contributions
@@ -132,6 +133,21 @@ def test_a_forest_without_its_last_bags_is_refused(data_dir: Path) -> None:
     bag = text.rindex("<ensemble>")
     with pytest.raises(DataError, match="it holds 299 of 300 bags; save it again"):
         ranklib_model(text[:bag])
+
+
+@pytest.mark.parametrize("text", [LAMBDAMART, "## Linear Regression\n0:0.5 1:2.0 3:-1.0"])
+def test_features_that_the_model_never_reads_are_harmless(text: str) -> None:
+    narrow, a, b = ranklib_model(text), [0.5, 1.0, 2.0], [0.7, 3.0, -2.0]
+    expected = dict(pairwise(narrow, a, b).contributions)
+    wide = {str(number): 0.0 for number in range(1, 6)}
+    for rows in (
+        ([*a, 7.0, 8.0], [*b, 9.0, 8.0]),
+        (np.asarray([*a, 7.0, 8.0]), np.asarray([*b, 9.0, 8.0])),
+        (wide | dict(zip("123", a, strict=True)), wide | dict(zip("123", b, strict=True))),
+    ):
+        assert dict(pairwise(narrow, *rows).contributions) == {**expected, "4": 0.0, "5": 0.0}
+    with pytest.raises(DataError, match="has shape"):
+        pairwise(ranklib_model(text, ["x", "y", "z"]), [*a, 7.0], [*b, 7.0])
 
 
 def test_too_few_names_are_refused() -> None:

@@ -17,7 +17,16 @@ from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
 from ranklens.explain.models.watched import Progress, Watched
 from ranklens.explain.players import Players, players_of
-from ranklens.explain.rows import Rows, differing, feature_names, many_rows, one_row, promoted, rows_there
+from ranklens.explain.rows import (
+    Rows,
+    differing,
+    feature_names,
+    many_rows,
+    n_features,
+    one_row,
+    promoted,
+    rows_there,
+)
 from ranklens.explain.solving import explain_rows
 
 Groups = Iterable[Iterable[str]]
@@ -225,9 +234,9 @@ def rows_to_ask(a: Rows, b: Rows, players: Players, budget: Budget) -> int:
 def as_model(model: Any, values: Any) -> Model:
     """Adapt `model`; a function that knows no names takes those of `values`, where it has them."""
     if isinstance(model, Model):
-        return model
+        return model.widened(n_features(values))
     try:
-        return adapt(model)
+        return adapt(model).widened(n_features(values))
     except ValueError:
         names = feature_names(values)
         if names is None:

@@ -113,6 +113,18 @@ def feature_names(values: Any) -> list[str] | None:
     return [str(name) for name in _record(first)] if _is_record(first) else None
 
 
+def n_features(values: Any) -> int:
+    """Return how many features the values seem to have; 0 where that is not plain."""
+    names = feature_names(values)
+    if names is not None:
+        return len(names)
+    first = values[0] if isinstance(values, (list, tuple)) and values else None
+    if isinstance(values, (list, tuple)):
+        return len(first) if isinstance(first, (list, tuple)) else len(values)
+    shape = getattr(values, "shape", ())
+    return int(shape[-1]) if shape else 0
+
+
 def frame_columns(values: Any) -> Mapping[str, Any] | None:
     """Return the columns of a pandas, polars or pyarrow frame by name; None for anything else."""
     if hasattr(values, "column_names") and hasattr(values, "column"):
