@@ -67,7 +67,7 @@ def rows_there(
     """
     if not is_array(values) or isinstance(values, np.ndarray) or not _computable(values, backend):
         return one_row(values, names, what) if single else many_rows(values, names, what)
-    rows = backend.asarray(values, dtype=values.dtype)
+    rows = values.detach() if backend.name == "torch" else values
     if len(rows.shape) == 1 and single:
         rows = rows[None, :]
     _check_shape(tuple(rows.shape), names, what, single)
