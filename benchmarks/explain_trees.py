@@ -4,9 +4,11 @@ A lambdarank model of 100 trees and 301 features; 1,000 pairs: in each query A i
 puts first, and B each of the others. shap needs an explainer for every A, made beforehand and not counted;
 its `shap_values` is called as it comes, once a pair, once a query with all its B, and with a single A for all
 B, which is its best case and another question. shap rounds thresholds to single precision and then refuses
-rows that lie on them, so .002 is added to all features, which are multiples of .01. All take turns; medians.
-A generated collection stands in where the example is not found.
-Run: python benchmarks/explain_trees.py [--fast] [--data FOLDER] [--rounds N]
+rows that lie on them, so .002 is added to all features, which are multiples of .01. All take turns; medians,
+by the clock and of the time of all cores, which a busy machine disturbs less.
+With --backend the pairs are also explained on the device of that library, where their rows lie. A generated
+collection stands in where the example is not found.
+Run: python benchmarks/explain_trees.py [--fast] [--data FOLDER] [--rounds N] [--backend NAME]
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from explain_listwise import (
 )
 from numpy.typing import NDArray
 
-from ranklens.arrays import current_backend
+from ranklens.arrays import current_backend, open_backend
 from ranklens.explain import adapt, pairwise_many
 from ranklens.explain.trees import tree_contributions
 
@@ -77,17 +79,30 @@ def shap_jobs(booster: Any, pairs: list[tuple[Floats, Floats]], b: Floats) -> di
     }
 
 
-def times(jobs: dict[str, Callable[[], Any]], n_pairs: int, rounds: int) -> dict[str, float]:
-    """Return the median microseconds a pair of each job; they take turns."""
+def device_job(name: str, model: Any, a: Floats, b: Floats) -> dict[str, Callable[[], Any]]:
+    """Return the job of explaining rows that lie on a device."""
+    backend = open_backend(name)
+    with backend.precise():
+        there = [backend.asarray(rows) for rows in (a, b)]
+    return {f"ranklens, `pairwise_many`, {name} on {backend.device}": lambda: pairwise_many(model, *there)}
+
+
+def times(jobs: dict[str, Callable[[], Any]], n_pairs: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Return the median microseconds a pair of each job, by the clock and of all cores; they take turns."""
     for job in jobs.values():
         job()
-    taken: dict[str, list[float]] = {name: [] for name in jobs}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
     for _ in range(rounds):
         for name, job in jobs.items():
-            start = time.perf_counter()
+            start, cores = time.perf_counter(), time.process_time()
             job()
-            taken[name].append((time.perf_counter() - start) / getattr(job, "n_pairs", n_pairs) * 1e6)
-    return {name: statistics.median(values) for name, values in taken.items()}
+            spent = time.perf_counter() - start, time.process_time() - cores
+            n = getattr(job, "n_pairs", n_pairs)
+            taken[name].append((spent[0] / n * 1e6, spent[1] / n * 1e6))
+    return {
+        name: (statistics.median(wall for wall, _ in values), statistics.median(cpu for _, cpu in values))
+        for name, values in taken.items()
+    }
 
 
 def main() -> None:
@@ -98,6 +113,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="the folder with rank.train.gz and rank.test.gz")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--backend", help="jax, torch or cupy: explain there as well")
     options = parser.parse_args()
     import lightgbm
 
@@ -120,17 +136,19 @@ def main() -> None:
         "ranklens, `tree_contributions`": lambda: tree_contributions(trees, a, b, backend),
         "ranklens, `pairwise_many`": lambda: pairwise_many(model, a, b),
     }
+    if options.backend is not None:
+        jobs |= device_job(options.backend, model, a, b)
     with_shap = importlib.util.find_spec("shap") is not None
     if with_shap:
         jobs |= shap_jobs(booster, pairs, b)
     taken = times(jobs, len(b), 1 if options.fast else options.rounds)
     print(f"{'LightGBM example' if found else 'generated queries'}: {len(b)} pairs of {len(pairs)} queries, ")
     print(f"{trees.n_trees} trees, {trees.paths.value.size} leaves, {rows.shape[1]} features\n")
-    print("| | µs a pair | of the closed form's |")
-    print("| --- | ---: | ---: |")
-    first = next(iter(taken.values()))
-    for name, value in taken.items():
-        print(f"| {name} | {value:.1f} | {value / first:.1f} |")
+    print("| | µs a pair | of `pairwise_many` | µs of all cores | of `pairwise_many` |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    whole = taken["ranklens, `pairwise_many`"]
+    for name, (wall, cores) in taken.items():
+        print(f"| {name} | {wall:.1f} | {wall / whole[0]:.1f} | {cores:.1f} | {cores / whole[1]:.1f} |")
     report_errors(jobs, booster, a, b)
     if not with_shap:
         print("\nleft out: shap is not installed")

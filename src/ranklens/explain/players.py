@@ -59,9 +59,11 @@ def players_of(names: Sequence[str], groups: Iterable[Iterable[str]] | None = No
     >>> players_of(["bm25", "price", "bm25_title"], [("bm25", "bm25_title")]).labels
     ('bm25+bm25_title', 'price')
     """
+    if groups is None:
+        return Players(tuple(names), np.arange(len(names)))
     position = {name: i for i, name in enumerate(names)}
     group_of: dict[str, tuple[str, ...]] = {}
-    for group in groups or ():
+    for group in groups:
         members = _members(group, position)
         for name in members:
             if name in group_of:
