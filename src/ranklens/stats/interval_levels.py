@@ -33,7 +33,9 @@ def expanded_tail(tail: float, n: int) -> float:
     >>> round(expanded_tail(0.025, 20), 5), round(expanded_tail(0.025, 100_000), 5)
     (0.01588, 0.025)
     """
-    return _normal_cdf(math.sqrt(n / (n - 1)) * Reference(n - 1).quantile(tail))
+    expanded = _normal_cdf(math.sqrt(n / (n - 1)) * Reference(n - 1).quantile(tail))
+    # It lies further out than `tail`, wherever the quantile of an extreme one is lost in rounding.
+    return min(expanded, tail) if tail < 0.5 else max(expanded, tail)
 
 
 def bca_tails(tail: float, bias: float, acceleration: float) -> Tails:

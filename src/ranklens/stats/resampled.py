@@ -48,7 +48,9 @@ class Resampled:
         ratios = self.sums[0] / (self.sums[1] if len(self.sums) > 1 else len(self.totals))
         low, high = _ends(np.sort(ratios), self.tails(kind, tail, ratios))
         each = self.totals / self.sizes
-        return max(low, float(each.min())), min(high, float(each.max()))
+        low, high = max(low, float(each.min())), min(high, float(each.max()))
+        # Near the median both ends are one, up to rounding.
+        return low, max(low, high) if tail <= 0.5 else high
 
     def tails(self, kind: str, tail: float, ratios: Floats) -> Tails:
         """Return the shares of the resampled ratios beyond each end, `tail` being what is wanted."""
