@@ -53,7 +53,10 @@ class Panel:
     @classmethod
     def _of_one_index(cls, ids: Sequence[QueryId], results: Sequence[Sequence[MetricResult]]) -> Panel:
         order = sorted(range(len(ids)), key=lambda i: str(ids[i]))
-        values = np.stack([np.stack([result.values for result in run]) for run in results])
+        values = np.empty((len(results), len(results[0]), len(ids)))
+        for run, own in zip(results, values, strict=True):
+            for result, row in zip(run, own, strict=True):
+                row[:] = result.values
         if order != list(range(len(ids))):
             values = values[:, :, order]
         return cls(tuple(ids[i] for i in order), values, np.broadcast_to(np.True_, values.shape))

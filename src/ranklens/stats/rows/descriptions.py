@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays import cut
+from ranklens.arrays.host_batch import count_true
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.panel import Panel
 from ranklens.stats.rows.sums import exact_sums
@@ -17,6 +19,9 @@ from ranklens.stats.rows.sums import exact_sums
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+# As many are described at a time as stay in the cache.
+_VALUES_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,11 @@ class PairedRows:
             a, b = np.where(mask, a, 0.0), np.where(mask, b, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             deltas = b - a
-        n = np.count_nonzero(mask, axis=1)
-        only_a, only_b = np.count_nonzero(in_a, axis=1) - n, np.count_nonzero(in_b, axis=1) - n
+        n, n_in_a, n_in_b = count_true(mask), count_true(in_a), count_true(in_b)
         size = np.maximum(largest_of(a), largest_of(b))
         band = (ROUNDING * np.maximum(size, largest_of(deltas)))[:, None]
-        wins, losses = np.count_nonzero(deltas > band, axis=1), np.count_nonzero(deltas < -band, axis=1)
-        return cls(a, b, deltas, mask, size, n, only_a, only_b, wins, losses)
+        wins, losses = count_true(deltas > band), count_true(deltas < -band)
+        return cls(a, b, deltas, mask, size, n, n_in_a - n, n_in_b - n, wins, losses)
 
     @property
     def ties(self) -> Counts:
@@ -64,10 +68,11 @@ class PairedRows:
         """Return the effect and the standard error of each row."""
         effect, se = np.full((2, len(self.n)), math.nan)
         some = np.flatnonzero(self.n >= 2)
-        if some.size:
-            mask = self.mask[some]
-            effect[some], se[some] = moments_of(
-                self.deltas[some], self.size[some], None if mask.all() else mask
+        for part in cut(range(some.size), max(1, _VALUES_AT_ONCE // max(1, self.mask.shape[1]))):
+            rows = some[part.start : part.stop]
+            mask = self.mask[rows]
+            effect[rows], se[rows] = moments_of(
+                self.deltas[rows], self.size[rows], None if mask.all() else mask
             )
         return Moments(effect, se)
 
