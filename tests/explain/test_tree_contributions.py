@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tree_games import enumerated, random_ensemble, random_rows, random_tree, st
 from ranklens.arrays import Backend, compiled, memory_budget, open_backend, to_host
 from ranklens.explain.trees import Tree, TreeEnsemble, tree_contributions
 from ranklens.explain.trees import contributions as module
+from ranklens.explain.trees.scratch import KEPT_BYTES, ScratchPool
 from ranklens.kernels.tree_paths import path_contributions
 
 HOST = open_backend("numpy")
@@ -156,6 +159,28 @@ def test_chunks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(tree_contributions(ensemble, a, b, HOST), expected)
     with memory_budget(2**20):
         np.testing.assert_array_equal(tree_contributions(ensemble, a, b, HOST), expected)
+
+
+def test_callers_may_explain_at_once() -> None:
+    ensemble = random_ensemble(9, 15, n_trees=20, n_inner=31)
+    pairs = [(random_rows(seed, 300, 15), random_rows(seed + 1, 300, 15)) for seed in range(6)]
+    expected = [tree_contributions(ensemble, a, b, HOST) for a, b in pairs]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda pair: tree_contributions(ensemble, *pair, HOST), pairs))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_for_calls_to_come_are_lent_to_one_at_a_time_and_not_kept_when_large() -> None:
+    pool = ScratchPool()
+    with pool.one() as first, pool.one() as second:
+        assert first is not second
+    with pool.one() as again:
+        assert again in (first, second)
+    with pool.one() as large:
+        large.take("all", (KEPT_BYTES + 1,), np.uint8)
+    with pool.one() as other, pool.one() as another:
+        assert large not in (other, another)
+    assert pickle.loads(pickle.dumps(ensemble := random_ensemble(1, 3))).n_trees == ensemble.n_trees
 
 
 def test_many_leaves_are_done_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from ranklens.arrays.threads import for_each, n_cores
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.on_device import contributions_on_device
 from ranklens.explain.trees.on_host import PAIRS_AT_ONCE, HostBlock, add_contributions
-from ranklens.explain.trees.scratch import Scratch
 
 _THREADED_PAIRS = 256
 """Fewer pairs are done before a second thread has started."""
@@ -98,14 +97,14 @@ def _on_host(
     coding = ensemble.coding
 
     def explain(some: range) -> None:
-        scratch = Scratch()
         codes_a, codes_b = (coding.on_host(points[some.start : some.stop]) for points in (a, b))
-        for few in cut(range(len(some)), at_once):
-            columns = slice(few.start, few.stop)
-            found = np.zeros((used.size, len(few)))
-            for block in blocks:
-                add_contributions(block, codes_a[:, columns], codes_b[:, columns], found, scratch)
-            total[some.start + few.start : some.start + few.stop, used] = found.T
+        with ensemble.scratches.one() as scratch:
+            for few in cut(range(len(some)), at_once):
+                columns = slice(few.start, few.stop)
+                found = np.zeros((used.size, len(few)))
+                for block in blocks:
+                    add_contributions(block, codes_a[:, columns], codes_b[:, columns], found, scratch)
+                total[some.start + few.start : some.start + few.stop, used] = found.T
 
     n = a.shape[0]
     if blocks and n:

@@ -17,6 +17,7 @@ from ranklens.explain.trees.layout import Block, blocks_of
 from ranklens.explain.trees.on_host import HostBlock, host_block
 from ranklens.explain.trees.paths import Branching, Paths, branching_of, merged_paths
 from ranklens.explain.trees.reading import Reading
+from ranklens.explain.trees.scratch import ScratchPool
 from ranklens.explain.trees.tree import NO_FEATURE, Nodes, Tree, joined
 
 _ROWS_AT_ONCE = 1024
@@ -96,6 +97,11 @@ class TreeEnsemble:
     def paths(self) -> Paths:
         """The merged conditions of every leaf."""
         return merged_paths(self.nodes, self.coding, self.branching)
+
+    @functools.cached_property
+    def scratches(self) -> ScratchPool:
+        """What the threads that explain it use again and again."""
+        return ScratchPool()
 
     def blocks(self, player_of: tuple[int, ...]) -> tuple[list[Block], NDArray[np.int64]]:
         """Lay out the leaves for a game in which column i belongs to player ``player_of[i]``.

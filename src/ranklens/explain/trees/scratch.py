@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+KEPT_BYTES = 2**24
+"""More than this is not kept for the next call."""
 
 
 class Scratch:
@@ -33,3 +39,29 @@ class Scratch:
             held = np.empty(size, dtype)
         self._held[name] = held
         return held[:size].reshape(shape)
+
+    @property
+    def nbytes(self) -> int:
+        """What all its arrays take."""
+        return sum(held.nbytes for held in self._held.values())
+
+
+class ScratchPool:
+    """What threads use one after another, so that each call finds arrays whose pages are there already."""
+
+    def __init__(self) -> None:
+        self._idle: deque[Scratch] = deque()
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[Scratch]:
+        """Lend a `Scratch` to one thread."""
+        try:
+            scratch = self._idle.pop()
+        except IndexError:
+            scratch = Scratch()
+        yield scratch
+        if scratch.nbytes <= KEPT_BYTES:
+            self._idle.append(scratch)
+
+    def __reduce__(self) -> tuple[type[ScratchPool], tuple[()]]:
+        return ScratchPool, ()
