@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens
-from ranklens.core import DataError, UnknownNameError
+from ranklens.core import DataError, ModelError, UnknownNameError
 from ranklens.explain import CallableAdapter, QueryFeatures, adapt, explain_change, pairwise
 from ranklens.explain.crossings import crossings, ranked
 
@@ -156,6 +156,35 @@ def test_models_may_have_different_features():
     assert sum(found.importances.values()) == pytest.approx(found.change.mean, abs=1e-12)
 
 
+class Noisy:
+    """A linear model that draws at random beside."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng(0)
+
+    def __call__(self, x):
+        return x[:, 0] + self.generator.normal(size=len(x))
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (Noisy(), "keeps a state or draws at random, or scores a row by the other rows"),
+        (
+            lambda x: x[:, 0] - x[:, 0].mean(),
+            "keeps a state or draws at random, or scores a row by the other",
+        ),
+        (lambda x: x[:, 0] * np.nan, "returned scores that are not finite"),
+    ],
+)
+def test_a_model_that_is_no_function_of_the_row_is_named(bad, why):
+    good, bad = linear(1, 0, 0), adapt(bad, NAMES)
+    with pytest.raises(ModelError, match=f"model_a: the function .*{why}"):
+        explain_change(bad, good, queries_of(), "nDCG@10")
+    with pytest.raises(ModelError, match=f"model_b: the function .*{why}"):
+        explain_change(good, bad, queries_of(), "nDCG@10")
+
+
 def test_groups_are_explained_as_one():
     found = explain_change(
         linear(1, 0, 0.2), linear(0.5, 0.7, 0), queries_of(), "nDCG", groups=[("bm25", "price")]
@@ -249,3 +278,17 @@ def test_an_unknown_query_has_no_swaps_but_an_error():
     found = explain_change(linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries_of(), "nDCG")
     with pytest.raises(UnknownNameError, match="nowhere"):
         found.swaps_of("nowhere")
+
+
+def test_a_notebook_shows_queries_swaps_and_features():
+    found = explain_change(linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries_of(), "nDCG")
+    page = found._repr_html_()
+    assert page.count("<table>") == 3
+    assert str(found).splitlines()[0].replace(">", "&gt;") in page
+    assert f"<p>Swaps of documents, the first 10 of {len(found.swaps)}</p>" in page
+    first = str(found.swaps[0])
+    assert first[first.index("(", first.index("to rank")) + 1 : -1] in page
+    assert (
+        "<p>no rows</p>"
+        in explain_change(linear(1, 0, 0), linear(1, 0, 0), queries_of(), "P@3")._repr_html_()
+    )

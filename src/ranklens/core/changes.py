@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,10 +54,7 @@ class Swap(Presentable):
             f"{self.query_id}: {self.risen} ({_graded(self.grade_risen)}) rose above "
             f"{self.fallen} ({_graded(self.grade_fallen)}) to rank {self.rank}: {_signed(self.share)}"
         )
-        if self.features is None:
-            return text
-        parts = [(name, value) for name, value in ranked(self.features) if value != 0.0][:_SHOWN_PARTS]
-        listed = ", ".join(f"{name} {_signed(value)}" for name, value in parts)
+        listed = _parts(self)
         return f"{text} ({listed})" if listed else text
 
 
@@ -217,9 +215,24 @@ class ModelChange:
         return f"<ModelChange: {self._headline()}>"
 
     def _repr_html_(self) -> str:
-        columns = self._swap_columns()
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return html_table(rows[:SHOWN])
+        swaps = self._swap_columns() | {"features": [_parts(swap) for swap in self.swaps]}
+        tables = {
+            "Queries": self._query_columns(),
+            "Swaps of documents": swaps,
+            "Features": self._feature_columns(),
+        }
+        parts = [f"<p>{html.escape(self._headline())}</p>"]
+        for caption, columns in tables.items():
+            rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            shown = f", the first {SHOWN} of {len(rows)}" if len(rows) > SHOWN else ""
+            parts.append(f"<p>{caption}{shown}</p>{html_table(rows[:SHOWN])}")
+        return "".join(parts)
+
+
+def _parts(swap: Swap) -> str:
+    """List the features that did most for a swap, or against it."""
+    parts = [(name, value) for name, value in ranked(swap.features or {}) if value != 0.0][:_SHOWN_PARTS]
+    return ", ".join(f"{name} {_signed(value)}" for name, value in parts)
 
 
 def _signed(value: float) -> str:
