@@ -292,3 +292,10 @@ def test_a_notebook_shows_queries_swaps_and_features():
         "<p>no rows</p>"
         in explain_change(linear(1, 0, 0), linear(1, 0, 0), queries_of(), "P@3")._repr_html_()
     )
+
+
+@pytest.mark.parametrize("others", [("bm25", "clicks", "age"), ("clicks", "bm25", "price")])
+def test_columns_without_names_are_not_taken_for_features_of_both(others):
+    old, new = linear(1, 0, 0.2), linear(1, 0.7, -0.2, names=others)
+    with pytest.raises(DataError, match="'q00' have no names"):
+        explain_change(old, new, queries_of(), "nDCG")

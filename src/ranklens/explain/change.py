@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
-from ranklens.core import MetricResult
+from ranklens.core import DataError, MetricResult
 from ranklens.core.changes import ModelChange
 from ranklens.explain.change_features import Effects
 from ranklens.explain.change_path import Path, Side
 from ranklens.explain.importance import model_for
 from ranklens.explain.method import DEFAULT_ROWS, check_positive
+from ranklens.explain.models.base import Model
 from ranklens.explain.models.watched import Progress
 from ranklens.explain.queries import Queries, judged_queries
+from ranklens.io.query_features import QueryFeatures
 from ranklens.metrics.names import MeasureLike, parse_measure
 
 MOST_SWAPS = 1000
@@ -110,6 +112,7 @@ def explain_change(
     sides = [
         Side.of(model, found, others) for model, others in zip(models, (models[1], models[0]), strict=True)
     ]
+    _require_names(models, found)
     path = Path.of(sides, parsed)
     effects = Effects(sides, path)
     how = {"groups": groups, "method": method, "max_rows": max_rows, "batch_rows": batch_rows}
@@ -126,3 +129,15 @@ def explain_change(
         },
         n_swaps=path.n_crossings,
     )
+
+
+def _require_names(models: Sequence[Model], queries: Sequence[QueryFeatures]) -> None:
+    """Raise a `DataError` where columns without names would be other features to the other model."""
+    if models[0].names == models[1].names:
+        return
+    for query in queries:
+        if query.names is None:
+            raise DataError(
+                f"the models have different features, and the columns of query {query.query_id!r} have no "
+                "names, so that they would be one thing to one model and another to the other; name them"
+            )
