@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, cut, rows_within
 from ranklens.kernels.exact_quantiles import resampled_characteristic, square_wave_law
-from ranklens.stats.ideal.levels import Levels, centred_rows
+from ranklens.stats.ideal.levels import Levels, centred_rows, cubes
 from ranklens.stats.ideal.nodes import NODES, STEP
 from ranklens.stats.rows.jobs import Job
 
@@ -22,7 +22,9 @@ LEAST_TAIL = 1e-3
 """Further out the density is too small for Newton's method."""
 
 _FLOAT_BYTES, _COPIES, _AT_ONCE = 8, 10, 1 << 15
-_MOST_MOVES, _SETTLED, _LEAST_DENSITY = 12, 1e-10, 1e-4
+# A move of this size is the last: the error that it leaves is of the size of its square.
+_SETTLED = 1e-6
+_MOST_MOVES, _LEAST_DENSITY = 12, 1e-4
 _NORMAL = NormalDist()
 
 
@@ -66,7 +68,9 @@ def smooth_ends(
     ends = np.full((2, len(values)), math.nan)
     for rows, real, imaginary in zip(parts, host[0::2], host[1::2], strict=True):
         law = _Law(np.asarray(real, np.float64), np.asarray(imaginary, np.float64))
-        ends[:, rows] = law.ends(values[rows], levels)
+        below, above = levels.tails(values[rows], law.share_at_mean)
+        skewness = cubes(sample.values[rows])
+        ends[:, rows] = law.quantile(below, skewness), law.quantile(1.0 - above, skewness)
     low, high = sample.mean + ends * sample.error
     return low, high
 
@@ -77,20 +81,16 @@ class _Law(NamedTuple):
     real: Floats
     imaginary: Floats
 
-    def ends(self, values: Floats, levels: Levels) -> tuple[Floats, Floats]:
-        """Return both ends in standard errors from the mean of the samples (rows, n)."""
-        below, above = levels.tails(values, self._share_at_mean)
-        n = values.shape[1]
-        centred, spread = centred_rows(values)
-        skewness = np.mean((centred / spread[:, None]) ** 3, axis=1) / math.sqrt(n)
-        return self._quantile(below, skewness), self._quantile(1.0 - above, skewness)
-
-    def _share_at_mean(self) -> Floats:
+    def share_at_mean(self) -> Floats:
+        """Return the share below the mean of each sample."""
         below, _ = square_wave_law(self, np.zeros(self.real.shape[1]), STEP)
         return np.asarray(below)
 
-    def _quantile(self, level: Floats, skewness: Floats) -> Floats:
-        """Solve F(x) = level by Newton's method from Cornish and Fisher's first correction, row by row."""
+    def quantile(self, level: Floats, skewness: Floats) -> Floats:
+        """Solve F(x) = level, in standard errors from the mean, by Newton's method for every row by itself.
+
+        It starts at Cornish and Fisher's first correction for the `skewness` of the sum.
+        """
         z = _normal_quantiles(level)
         x = z + skewness * (z * z - 1.0) / 6.0
         rows = np.flatnonzero(np.minimum(level, 1.0 - level) >= LEAST_TAIL)
