@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -224,6 +225,23 @@ def test_no_budget_changes_a_number(n_bytes):
         part = compare_deltas(deltas, **options)
     for name in ("delta", "ci_low", "ci_high", "p_value"):
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["monte-carlo", "exact"])
+def test_peak_memory_under_a_design_stays_within_the_budget(method):
+    n = 4000
+    deltas = np.random.default_rng(9).normal(0.02, 1.0, (80, n))
+    design = design_of("uneven" if method == "monte-carlo" else None, "pairs", 9, n)
+    budget = 16 * 2**20
+    with memory_budget(budget):
+        tracemalloc.start()
+        compare_deltas(
+            deltas, method=method, n_resamples=300, n_permutations=100, correction=None, margin=0.1, **design
+        )
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak <= budget
 
 
 def test_runs_that_miss_queries_have_units_of_their_own():

@@ -29,8 +29,9 @@ Rows = NDArray[np.bool_]
 
 _FLOAT_BYTES = 8
 # Arrays of the shapes of the differences and of the resampled sums that are held at once.
-_COPIES = 8
+_COPIES = {"percentile": 10, "expanded": 10, "bca": 10, "studentized": 18}
 _SUM_COPIES = {"percentile": 3, "expanded": 3, "bca": 5, "studentized": 12}
+_EXACT_COPIES = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,8 +102,8 @@ def _chosen(designed: DesignedBatch, options: Options) -> RowStatistics:
     if others.size:
         found.put(others, _sampled(designed.take(others), options))
     chosen = np.flatnonzero(exact)
-    row_bytes = _FLOAT_BYTES * 2 * _COPIES * designed.batch.shape[1]
-    for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.5)):
+    row_bytes = _FLOAT_BYTES * _EXACT_COPIES * designed.batch.shape[1]
+    for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.375)):
         some = chosen[part.start : part.stop]
         found.put(some, _computed(designed.take(some), host.take(some), options))
     return found
@@ -164,10 +165,11 @@ def _in_slabs(
     """Yield the rows and their p-values or intervals; what a device computes comes in one transfer."""
     batch = designed.batch
     n_rows, n = batch.shape
-    row_bytes = _FLOAT_BYTES * (_COPIES * n + _SUM_COPIES[options.interval] * options.n_resamples)
+    kind = options.interval
+    row_bytes = _FLOAT_BYTES * (_COPIES[kind] * n + _SUM_COPIES[kind] * options.n_resamples)
     places: list[Counts] = []
     jobs: list[Job[Any]] = []
-    for span in cut(range(n_rows), rows_within(row_bytes, n_rows, share=0.5)):
+    for span in cut(range(n_rows), rows_within(row_bytes, n_rows, share=0.375)):
         for rows, job in _jobs(designed.within(span), options, with_p=with_p):
             places.append(rows + span.start)
             jobs.append(job)
