@@ -22,16 +22,16 @@ def worked(x: Any) -> Any:
 
 
 BAD_MODELS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "one score in all": (lambda x: x.sum(), r"shape \(\) for 8 rows"),
-    "a score too few": (lambda x: x[1:, 0], r"shape \(7,\) for 8 rows"),
-    "a column a class": (lambda x: x[:, :2], r"shape \(8, 2\) for 8 rows, 2 columns as if one a class"),
-    "one column too many dimensions": (lambda x: x[:, None, :1], r"shape \(8, 1, 1\) for 8 rows"),
+    "one score in all": (lambda x: x.sum(), r"shape \(\) for 10 rows"),
+    "a score too few": (lambda x: x[1:, 0], r"shape \(9,\) for 10 rows"),
+    "a column a class": (lambda x: x[:, :2], r"shape \(10, 2\) for 10 rows, 2 columns as if one a class"),
+    "one column too many dimensions": (lambda x: x[:, None, :1], r"shape \(10, 1, 1\) for 10 rows"),
     "not a number": (
         lambda x: np.where(x[:, 1] > 0.5, np.nan, x[:, 0]),
-        r"not finite, 4 of 8: nan for the row bm25=2.0, freshness=0.9, price=1.0",
+        r"not finite, 5 of 10: nan for the row bm25=2.0, freshness=0.9, price=1.0",
     ),
-    "infinite": (lambda x: np.log(x[:, 2] * 0) * -1, r"not finite, 8 of 8: inf for the row bm25=2.0"),
-    "an exception": (lambda x: x @ np.ones(5), r"raised ValueError on 8 rows of 3 features: matmul"),
+    "infinite": (lambda x: np.log(x[:, 2] * 0) * -1, r"not finite, 10 of 10: inf for the row bm25=2.0"),
+    "an exception": (lambda x: x @ np.ones(5), r"raised ValueError on 10 rows of 3 features: matmul"),
     "nothing": (lambda x: None, r"returned None"),
     "text": (lambda x: "high", r"returned 'high'"),
     "words": (lambda x: ["high"] * len(x), r"<U4 values; scores must be real numbers"),
@@ -83,6 +83,49 @@ def test_a_model_that_draws_at_random_is_found_out() -> None:
         pairwise(model, np.zeros(13), np.ones(13))
 
 
+@pytest.mark.parametrize("k", [1, 2, 5, 11])
+def test_a_model_of_few_features_must_score_a_row_the_same_twice_in_one_call(k: int) -> None:
+    asked = []
+
+    def noisy(x: Any) -> Any:
+        asked.append(x)
+        return x.sum(axis=1) + rng.normal(size=len(x))
+
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(k)]
+    with pytest.raises(ModelError, match=r"keeps a state or draws at random, or scores a row by the other"):
+        pairwise(CallableAdapter(noisy, names), np.zeros(k), np.ones(k))
+    assert [len(x) for x in asked] == [2**k + 2]
+    assert asked[0][-2:].tolist() == [[0.0] * k, [1.0] * k]
+
+
+@pytest.mark.parametrize(
+    ("method", "max_rows", "batch_rows", "most"),
+    [
+        ("exact", 2**13, 1000, 2**13),
+        ("exact", 2**14, 1000, 2**13 + 2),
+        ("antithetic", 1000, 300, 1000),
+        ("orders", 1000, 300, 1000),
+        ("regression", 1000, 300, 1000),
+    ],
+)
+def test_no_more_rows_are_asked_for_than_were_bought(
+    method: str, max_rows: int, batch_rows: int, most: int
+) -> None:
+    asked = []
+
+    def fn(x: Any) -> Any:
+        asked.append(len(x))
+        return x.prod(axis=1)
+
+    model = CallableAdapter(fn, [f"x{i}" for i in range(13)])
+    how = {"method": method, "max_rows": max_rows, "batch_rows": batch_rows}
+    found = pairwise(model, np.zeros(13), np.ones(13), **how)
+    assert sum(asked) <= most
+    assert sum(asked) - found.n_model_rows == (2 if max_rows == 2**14 else 0)
+    assert len(asked) == math.ceil(found.n_model_rows / batch_rows)
+
+
 def test_a_document_of_several_pairs_must_have_one_score() -> None:
     rng = np.random.default_rng(0)
     noisy = CallableAdapter(lambda x: x[:, 0] + rng.normal(size=len(x)), ["x", "y"])
@@ -100,7 +143,7 @@ def test_a_state_between_the_calls_of_an_exact_explanation_is_found_out() -> Non
 
 
 def test_a_model_may_change_its_argument_and_reuse_its_answer() -> None:
-    buffer = np.empty(4)
+    buffer = np.empty(6)
 
     def careless(x: np.ndarray) -> np.ndarray:
         found = buffer[: len(x)]

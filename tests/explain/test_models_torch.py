@@ -99,7 +99,7 @@ def test_a_function_that_converts_to_torch_inside_gets_numpy() -> None:
 
 def test_a_module_with_a_column_a_class_is_refused() -> None:
     model = adapt(torch.nn.Linear(2, 3), ["x", "y"])
-    with pytest.raises(ModelError, match=r"the torch module returned an array of shape \(4, 3\) for 4 rows"):
+    with pytest.raises(ModelError, match=r"the torch module returned an array of shape \(6, 3\) for 6 rows"):
         pairwise(model, (0.0, 0.0), (1.0, 1.0))
 
 

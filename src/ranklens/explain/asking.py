@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.arrays import Backend, rows_within, to_host
 from ranklens.core import ModelError
-from ranklens.explain.games import Game
+from ranklens.explain.games import ExactGame, Game
 from ranklens.explain.models.base import Model
 
 Array = Any
@@ -31,14 +31,15 @@ def call_size(n_features: int) -> int:
 
 
 def game_values(
-    model: Model, backend: Backend, games: Iterable[Game], batch_rows: int
+    model: Model, backend: Backend, games: Iterable[Game], batch_rows: int, max_rows: int = FEWEST_ROWS
 ) -> Iterator[tuple[Game, Array]]:
     """Yield each game with the scores of its rows, shape (pairs, n_coalitions), in calls of `batch_rows`.
 
-    Calls are filled across games, so that there are ceil(rows / batch_rows) of them. Where the last of
-    several has room, it asks for the very first row once more, to find out a model that keeps a state.
+    Calls are filled across games, so that there are ceil(rows / batch_rows) of them. Where the last one has
+    room, it asks once more for A and B of the first pair whose budget of `max_rows` has room as well, to find
+    out a model that draws at random or keeps a state. Games that sample ask for A again by themselves.
     """
-    waiting = _Waiting(model, backend)
+    waiting = _Waiting(model, backend, max(FEWEST_ROWS, max_rows))
     for game in games:
         start = 0
         while start < game.n_rows:
@@ -47,45 +48,44 @@ def game_values(
             start = stop
             if waiting.n_rows == batch_rows:
                 yield from waiting.ask()
-    yield from waiting.ask(repeat=True)
+    yield from waiting.ask(room=batch_rows - waiting.n_rows)
 
 
 class _Waiting:
     """Rows that wait for the next call, and the scores of games that are not complete yet."""
 
-    def __init__(self, model: Model, backend: Backend) -> None:
+    def __init__(self, model: Model, backend: Backend, max_rows: int) -> None:
         self._model = model
         self._backend = backend
+        self._max_rows = max_rows
         self._parts: list[tuple[Game, int, int]] = []
         self._scores: list[Array] = []
-        self._first: tuple[Game, Array] | None = None
+        self._checked: Game | None = None
+        self._ends: Array = None
         self.n_rows = 0
 
     def add(self, game: Game, start: int, stop: int) -> None:
         self._parts.append((game, start, stop))
         self.n_rows += stop - start
+        if self._checked is None and isinstance(game, ExactGame) and not self._model.pure:
+            self._checked = game if 1 < game.n_coalitions <= self._max_rows - 2 else None
 
-    def ask(self, *, repeat: bool = False) -> Iterator[tuple[Game, Array]]:
+    def ask(self, *, room: int = 0) -> Iterator[tuple[Game, Array]]:
         """Score the rows that wait, and yield the games that are complete now.
 
-        With `repeat` the first row of the first call is scored again, if this is another call.
+        Up to `room` rows may be scored once more.
         """
         if not self._parts:
             return
         xp = self._backend.xp
         blocks = [block for game, start, stop in self._parts for block in game.points(start, stop)]
-        first = self._first if repeat else None
-        if first is not None:
-            blocks.extend(first[0].points(0, 1))
+        again = list(self._again(room))
+        blocks.extend(again)
         points = blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
         del blocks
         scores = xp.astype(self._model.ask(points), self._backend.float_dtype)
         if self._backend.name == "numpy":
             self._model.require_finite(scores, points)
-        if first is not None:
-            before, now = to_host(first[1], scores[-1:])
-            require_repeatable(self._model, before, now, np.maximum(np.abs(before), np.abs(now)))
-        self._first = self._first or (self._parts[0][0], scores[:1])
         position = 0
         for game, start, stop in self._parts:
             self._scores.append(scores[position : position + stop - start])
@@ -93,8 +93,21 @@ class _Waiting:
             if stop == game.n_rows:
                 whole = self._scores[0] if len(self._scores) == 1 else xp.concat(self._scores)
                 self._scores = []
+                if game is self._checked:
+                    self._ends = whole[: game.n_coalitions : game.n_coalitions - 1]
                 yield game, xp.reshape(whole, (len(game.pairs), game.n_coalitions))
         self._parts, self.n_rows = [], 0
+        if again:
+            largest = self._backend.xp.max(self._backend.xp.abs(scores))
+            before, now, largest = to_host(self._ends[: len(again)], scores[position:], largest)
+            require_repeatable(self._model, before, now, largest)
+
+    def _again(self, room: int) -> Iterator[Array]:
+        """Yield A and B of the pair that is checked, as far as there is room."""
+        if self._checked is not None:
+            last = self._checked.n_coalitions - 1
+            for row in (0, last)[:room]:
+                yield from self._checked.points(row, row + 1)
 
 
 def raise_not_finite(model: Model, game: Game) -> None:
@@ -112,5 +125,6 @@ def require_repeatable(model: Model, first: Any, last: Any, largest: Any) -> Non
     if bad.size:
         raise ModelError(
             f"{model.kind} returned {first[bad[0]]} for a row and later {last[bad[0]]} for the same row: it "
-            "keeps a state or draws at random; explain a model that answers a row the same each time"
+            "keeps a state or draws at random, or scores a row by the other rows of a call; explain a model "
+            "that answers a row the same each time"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
-from ranklens.core import DataError, MetricResult
+from ranklens.core import DataError, MetricResult, ModelError
 from ranklens.core.changes import ModelChange
 from ranklens.explain.change_features import Effects
 from ranklens.explain.change_path import Path, Side
@@ -109,9 +109,7 @@ def explain_change(
     found = judged_queries(queries)
     parsed = parse_measure(measure)
     models = [model_for(model, found[0]) for model in (model_a, model_b)]
-    sides = [
-        Side.of(model, found, others) for model, others in zip(models, (models[1], models[0]), strict=True)
-    ]
+    sides = [_side(name, model, found, models) for name, model in zip("ab", models, strict=True)]
     _require_names(models, found)
     path = Path.of(sides, parsed)
     effects = Effects(sides, path)
@@ -141,3 +139,10 @@ def _require_names(models: Sequence[Model], queries: Sequence[QueryFeatures]) ->
                 f"the models have different features, and the columns of query {query.query_id!r} have no "
                 "names, so that they would be one thing to one model and another to the other; name them"
             )
+
+
+def _side(name: str, model: Model, queries: list[QueryFeatures], models: list[Model]) -> Side:
+    try:
+        return Side.of(model, queries, models)
+    except ModelError as error:
+        raise ModelError(f"model_{name}: {error}") from error

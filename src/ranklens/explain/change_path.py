@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,13 +31,16 @@ class Side:
     scores: Floats
 
     @classmethod
-    def of(cls, model: Model, queries: Any, other: Model) -> Side:
+    def of(cls, model: Model, queries: Any, models: Sequence[Model]) -> Side:
         backend = model.backend_for(queries[0].features)
         with backend.precise():
-            stack = stacked(queries, model.names, others=other.names)
+            others = {name for other in models for name in other.names}
+            stack = stacked(queries, model.names, others=others)
             n = int(stack.starts[-1])
             scorer = Scorer(model, stack, backend, (), call_size(len(model.names)))
             scores = to_host(scorer.originals(np.arange(n), n))[0].astype(np.float64)
+            scorer.again()
+            scorer.close()
         return cls(model, stack, scores)
 
 

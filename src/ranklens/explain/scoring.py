@@ -59,6 +59,7 @@ class Scorer:
             moved[player, list(features)] = True
         self._moved = backend.asarray(moved)
         self._first: Array = None
+        self._largest: Array = None
         self._again: list[Array] = []
 
     def originals(self, rows: Indices, n: int) -> Array:
@@ -74,6 +75,7 @@ class Scorer:
         ]
         scores = found[0] if len(found) == 1 else xp.concat(found)
         self._first, self._first_row = scores[:1], rows[:1]
+        self._largest = xp.max(xp.abs(scores))
         if rows.size == n:
             return scores
         # Position of each document among those that were asked for; the zero behind them for the others.
@@ -98,13 +100,17 @@ class Scorer:
         self._again.append(xp.take(scores, self.backend.asarray(np.asarray([rows.size - 1])), axis=0))
         return scores
 
+    def again(self) -> None:
+        """Score the first document once more, by itself."""
+        none = np.empty(0, dtype=np.int64)
+        self.moved(none, none, none)
+
     def close(self) -> None:
         """Raise a `ModelError` when the model scored the same document differently later on."""
         if not self._again:
             return
         again = self.backend.xp.concat(self._again)
-        first, later = to_host(self._first, again)
-        largest = np.maximum(np.abs(later), np.abs(first))
+        first, later, largest = to_host(self._first, again, self._largest)
         require_repeatable(self._model, np.broadcast_to(first, later.shape), later, largest)
 
     def _scored(self, rows: Indices, sources: Indices, owners: Indices) -> Array:

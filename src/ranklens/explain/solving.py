@@ -36,7 +36,7 @@ def explain_rows(
     setup = Setup(model, backend, a, b, players, differing(a, b))
     answer = Answer.empty(len(a), len(players.labels))
     with backend.precise():
-        answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows))
+        answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows, budget.max_rows))
     return PairwiseExplanations(
         names=players.labels,
         feature_names=model.names,
@@ -77,7 +77,9 @@ class Setup(NamedTuple):
                 game = game.on(pairs) if game else game_of(pairs, choice, self.backend, seed)
                 yield game
 
-    def solved(self, games: Iterator[Game], batch_rows: int | None) -> Iterator[tuple[Game, Sequence[Any]]]:
+    def solved(
+        self, games: Iterator[Game], batch_rows: int | None, max_rows: int
+    ) -> Iterator[tuple[Game, Sequence[Any]]]:
         """Yield each game with what `on_device` finds out; in the model's own program where it has one."""
         done: list[tuple[Game, Sequence[Any]]] = []
 
@@ -90,7 +92,7 @@ class Setup(NamedTuple):
                     done.append((game, from_table(table, game.pairs.k)))
 
         size = batch_rows or call_size(self.a.shape[1])
-        for game, values in game_values(self.model, self.backend, asked(), size):
+        for game, values in game_values(self.model, self.backend, asked(), size, max_rows):
             yield game, on_device(game, values, self.backend.xp)
         yield from done
 

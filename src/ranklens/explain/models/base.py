@@ -32,6 +32,9 @@ class Model(ABC):
     kind = "the model"
     """What error messages call it."""
 
+    pure = False
+    """Whether it cannot but answer a row the same each time."""
+
     absent = 0.0
     """What its library takes a feature for that a line of a LETOR (SVMlight) file leaves out."""
 

@@ -38,6 +38,7 @@ class JaxModel(Model):
     """
 
     kind = "the JAX function"
+    pure = True
 
     def __init__(self, fn: Callable[..., Any], names: Iterable[str], params: Any = None) -> None:
         self._parameters = Parameters(params)

@@ -25,7 +25,7 @@ class Watched(Model):
 
     def __init__(self, model: Model, progress: Progress, total: int) -> None:
         super().__init__(model.names)
-        self.kind = model.kind
+        self.kind, self.pure = model.kind, model.pure
         self._model = model
         self._progress = progress
         self._total = total
