@@ -75,6 +75,20 @@ def test_batches_keep_within_the_budget(n_comparisons):
         )
 
 
+@pytest.mark.parametrize("n", [700, 3000])
+def test_a_batch_holds_as_much_for_any_number_of_flips(n):
+    """Of 10,000 comparisons of 7000 queries with 10,000 flips a slice; more of any of them are more turns."""
+    values = np.random.default_rng(0).normal(size=(1100, n))
+    sample = Comparable(values, np.ones(len(values)), np.zeros(len(values)))
+    peaks = []
+    with memory_budget(16 * MIB):
+        for n_flips in (600, 1200):
+            kept = {"seed": 0, "resamples": range(n_flips), "alternative": "two-sided"}
+            peaks.append(peak_bytes(lambda kept=kept: flip_counts(sample, **kept)))
+    assert max(peaks) <= 16 * MIB
+    assert peaks[1] - peaks[0] <= MIB / 4
+
+
 def test_array_api_bodies_keep_within_the_budget():
     strict = open_variant("strict")
     deltas = np.random.default_rng(0).normal(size=40_000)
