@@ -94,7 +94,7 @@ def _raise_to_power(spectrum: Complexes, n: int) -> None:
     for start in range(0, spectrum.shape[1], columns):
         block = spectrum[:, start : start + columns]
         counts = block.real**2 + block.imag**2 >= gone
-        if counts.any():
-            block[:] = integer_power(block * counts, n)
-        else:
-            block.fill(0.0)
+        counted = np.flatnonzero(counts.any(axis=0))
+        last = int(counted[-1]) + 1 if counted.size else 0
+        block[:, :last] = integer_power(block[:, :last] * counts[:, :last], n)
+        block[:, last:] = 0.0
