@@ -283,6 +283,18 @@ def test_families_are_corrected_apart():
         assert tuple(table.q_value[rows].tolist()) == rl.benjamini_hochberg(table.p_value[rows].tolist())
 
 
+def test_differences_are_shares_of_the_means_that_are_given():
+    deltas = batch()
+    means = np.array([0.5, 0.25, 0.0, 1.0, 2.0, 1.0, -1.0])
+    table = rl.compare_deltas(deltas, mean_a=means, n_resamples=50, n_permutations=50, **QUIET)
+    assert math.isnan(table.relative_delta[2])
+    kept = means != 0.0
+    np.testing.assert_array_equal(table.relative_delta[kept], (table.delta[kept] / means[kept]))
+    assert table.to_dict()["relative_delta"][2] is None
+    with pytest.raises(ValueError, match=r"mean_a must have shape \(7,\), a mean for each row, got \(2,\)"):
+        rl.compare_deltas(deltas, mean_a=[1.0, 2.0], n_resamples=50, n_permutations=50, **QUIET)
+
+
 def test_the_table_shows_itself():
     table = rl.compare_deltas(batch(), n_resamples=100, n_permutations=500, method="monte-carlo")
     assert repr(table) == "<DeltaTable: 7 comparisons, seed 0>"

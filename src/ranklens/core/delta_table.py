@@ -49,6 +49,8 @@ class DeltaTable:
     p_t, p_wilcoxon : numpy.ndarray of float64, or None
         The paired t-test's and Wilcoxon's signed-rank p-values, where asked for; never corrected. NaN where
         they are not defined.
+    relative_delta : numpy.ndarray of float64, or None
+        The differences as shares of A's means, where these were given; NaN where one is zero.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class DeltaTable:
     n_units: Counts | None = None
     p_t: Floats | None = None
     p_wilcoxon: Floats | None = None
+    relative_delta: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.delta)

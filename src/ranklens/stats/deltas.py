@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Seed, resolve_backend
+from ranklens.arrays import Seed, is_array, resolve_backend, to_host
 from ranklens.core.delta_table import DeltaTable
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
 from ranklens.stats.maxt import MAX_T
@@ -41,21 +41,22 @@ def compare_deltas(
     clusters: Any = None,
     margin: float | None = None,
     beside: Sequence[str] | str = (),
+    mean_a: Any = None,
 ) -> DeltaTable:
     """Compare many pairs of runs at once, given their differences by query.
 
     Every row has the numbers that `permutation_test` and `paired_bootstrap` give for it with the same seed:
     all rows share one stream of signs and one of resamples, which are multiplied with all rows at once. Where
     queries are missing, the signs stay those of the whole row, zeros standing for what was not measured, and
-    the resamples are drawn among the measured queries, so that rows with one mask share them. Exact rows
-    agree with the single calls up to the error bounds that both report, and intervals to a few thousandths of
-    a standard error: batches invert characteristic functions where a single call can afford to count.
+    the resamples are drawn among the measured queries, so that rows with one mask share them. Exact rows are
+    those of the single exact calls.
 
     Parameters
     ----------
     deltas : array, shape (comparisons, queries)
         Differences B minus A; a numpy, cupy, jax or torch array is worked on where it lies, and one transfer
-        brings the results back (with exact methods at most two; a mask on the device is one more).
+        brings the results back (with exact methods at most two; a mask on the device is one more, and so are
+        the differences for what weights, clusters, a margin or tests beside need of them).
     mask : array of bool, shape (comparisons, queries) or (queries,), optional
         True where a query is measured; anything may stand elsewhere. All are measured by default.
     method : {"auto", "exact", "monte-carlo"}
@@ -80,6 +81,8 @@ def compare_deltas(
         Positive: test for non-inferiority, non-superiority or equivalence within it, see `compare`.
     beside : {"t", "wilcoxon"} or a sequence of them, optional
         Classical tests of the same hypothesis to report beside, see `compare`.
+    mean_a : array of float, shape (comparisons,), optional
+        The means of A, for the differences as shares of them.
 
     Returns
     -------
@@ -143,7 +146,18 @@ def compare_deltas(
         columns.n_units,
         columns.p_t,
         columns.p_wilcoxon,
+        None if mean_a is None else _shares(found.delta, mean_a),
     )
+
+
+def _shares(delta: NDArray[np.float64], mean_a: Any) -> NDArray[np.float64]:
+    """Return the differences as shares of A's means; NaN where such a mean is zero."""
+    means = np.asarray(to_host(mean_a)[0] if is_array(mean_a) else mean_a, dtype=np.float64)
+    if means.shape != delta.shape:
+        raise ValueError(f"mean_a must have shape {delta.shape}, a mean for each row, got {means.shape}")
+    shares = np.full(delta.shape, np.nan)
+    np.divide(delta, means, out=shares, where=means != 0.0)
+    return shares
 
 
 class _Tested(NamedTuple):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
-from ranklens.stats.bootstrap import paired_bootstrap
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.exact import cheap_rows, exact_statistics
@@ -18,12 +15,12 @@ _FLOAT_BYTES = 8
 # Arrays of the shape of the differences that the exact methods hold at once.
 _EXACT_COPIES = 16
 
-TOGETHER = ("percentile", "expanded")
-"""The kinds of interval that are made for all rows at once."""
-
 
 def row_statistics(batch: Batch, options: Options) -> RowStatistics:
-    """Make the statistics of every row by the method of the options; rows with too few queries lack some."""
+    """Make the statistics of every row by the method of the options; rows with too few queries lack some.
+
+    The options are plain (`is_plain`); others take `ranklens.stats.rows.design_statistics`.
+    """
     exponents = batch.extreme_exponents()
     if not exponents.any():
         return _statistics(batch, options)
@@ -35,16 +32,9 @@ def row_statistics(batch: Batch, options: Options) -> RowStatistics:
 
 
 def _statistics(batch: Batch, options: Options) -> RowStatistics:
-    sampled = options.method == "monte-carlo" or batch.shape[1] == 0
-    if options.interval in TOGETHER:
-        return (
-            sampled_statistics(batch, options) if sampled else _by_method(batch, batch.host_rows(), options)
-        )
-    host = batch.host_rows()
-    shared = dataclasses.replace(options, interval="percentile")
-    found = sampled_statistics(batch, shared) if sampled else _by_method(batch, host, shared)
-    _put_intervals(found, host, batch, options)
-    return found
+    if options.method == "monte-carlo" or batch.shape[1] == 0:
+        return sampled_statistics(batch, options)
+    return _by_method(batch, batch.host_rows(), options)
 
 
 def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> RowStatistics:
@@ -59,20 +49,3 @@ def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> Row
         some = chosen[part.start : part.stop]
         found.put(some, exact_statistics(batch.take(some), host[some], options))
     return found
-
-
-def _put_intervals(found: RowStatistics, host: NDArray[np.float64], batch: Batch, options: Options) -> None:
-    """Make the intervals one by one, whose ends each row finds at its own places among its resamples."""
-    for i in np.flatnonzero(enough(batch.n_queries, options)).tolist():
-        exact = found.n_permutations[i] == 0 and options.interval != "studentized"
-        interval = paired_bootstrap(
-            host[i] if batch.mask is None else host[i, batch.mask[i]],
-            n_resamples=options.n_resamples,
-            alpha=options.alpha,
-            seed=options.seed,
-            alternative=options.alternative,
-            method="exact" if exact else "monte-carlo",
-            interval=options.interval,
-        )
-        found.ci_low[i], found.ci_high[i] = interval.low, interval.high
-        found.n_resamples[i] = interval.n_resamples
