@@ -30,11 +30,11 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     explained = module._explained
 
-    def noted(rectangles: Any, codes: Any, n_players: int, backend: Backend) -> Any:
+    def noted(tables: Any, codes: Any, backend: Backend) -> Any:
         for code in codes:
             assert (backend_of(code).name, backend_of(code).device) == (backend.name, backend.device)
         found.append((backend.name, backend.device))
-        return explained(rectangles, codes, n_players, backend)
+        return explained(tables, codes, backend)
 
     monkeypatch.setattr(module, "_explained", noted)
     return found

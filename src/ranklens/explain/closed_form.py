@@ -12,6 +12,7 @@ from ranklens.explain.models.base import Model
 from ranklens.explain.players import Players
 from ranklens.explain.rows import Rows, promoted
 from ranklens.explain.trees import TreeEnsemble, tree_contributions
+from ranklens.explain.trees.on_device import parts_on_device
 
 
 def closed_form(model: Model, method: str) -> TreeEnsemble | None:
@@ -43,10 +44,14 @@ def explain_trees(
         On the host or on the device of `backend`.
     """
     n, n_players = a.shape[0], len(players.labels)
-    of_feature = players.of_feature if n_players < a.shape[1] else None
-    with backend.precise():
-        found = tree_contributions(trees, a, b, backend, of_feature)
-        host = _on_host(found, a, b)
+    if backend.name == "numpy":
+        of_feature = players.of_feature if n_players < a.shape[1] else None
+        host = [tree_contributions(trees, a, b, backend, of_feature), a, b]
+    else:
+        with backend.precise():
+            parts = parts_on_device(trees, players.of_feature, a, b, backend)
+            *arrays, there_a, there_b = _on_host(*parts.arrays, a, b)
+            host = [parts.on_host(arrays), there_a, there_b]
     rows_a, rows_b = promoted(host[1], host[2])
     none = np.zeros(n, dtype=np.int64)
     return PairwiseExplanations(

@@ -67,6 +67,16 @@ def path_contributions(paths: PathArrays, codes_a: Any, codes_b: Any, *, n_playe
     return owned @ sums
 
 
+def by_pair(found: Any, row: Any) -> Any:
+    """Return contributions (players that are looked at, m) as (m, all players).
+
+    `row` says where each player is found; 1 past the last row stands for nothing.
+    """
+    xp = namespace(found)
+    nothing = xp.zeros((1, found.shape[1]), dtype=found.dtype, device=device_of(found))
+    return xp.permute_dims(xp.take(xp.concat([found, nothing], axis=0), row, axis=0), (1, 0))
+
+
 def leaf_payments(paths: PathArrays, satisfied: Any) -> tuple[Any, Any]:
     """Return what each leaf pays one B-only and one A-only player, both of shape (leaves, m)."""
     xp = namespace(satisfied)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, cut, rows_within
 from ranklens.arrays.threads import for_each, n_cores
 from ranklens.explain.trees.ensemble import TreeEnsemble
-from ranklens.explain.trees.on_device import contributions_on_device
+from ranklens.explain.trees.on_device import parts_on_device
 from ranklens.explain.trees.on_host import PAIRS_AT_ONCE, HostBlock, add_contributions
 
 _THREADED_PAIRS = 256
@@ -75,18 +75,7 @@ def tree_contributions(
     if backend.name == "numpy":
         return _on_host(ensemble, np.asarray(a), np.asarray(b), player_of, n_players)
     with backend.precise():
-        return _on_device(ensemble, a, b, backend, player_of, n_players)
-
-
-def _on_device(
-    ensemble: TreeEnsemble, a: Any, b: Any, backend: Backend, player_of: NDArray[np.int64], n_players: int
-) -> Any:
-    xp = backend.xp
-    found, used = contributions_on_device(ensemble, _key(player_of), a, b, backend)
-    nothing = xp.zeros((a.shape[0], 1), dtype=found.dtype, device=backend.device)
-    column = np.full(n_players, used.size)
-    column[used] = np.arange(used.size)
-    return xp.take(xp.concat([found, nothing], axis=1), backend.asarray(column), axis=1)
+        return parts_on_device(ensemble, player_of, a, b, backend).on_device(backend)
 
 
 def _on_host(

@@ -51,7 +51,7 @@ class DeviceCoding:
             return self._backend.asarray(found)
         xp = self._backend.xp
         if m < n:
-            points = xp.concat([points, xp.broadcast_to(points[:1, :], (n - m, points.shape[1]))], axis=0)
+            points = xp.take(points, self._backend.asarray(np.arange(n) % m), axis=0)
         values = xp.permute_dims(xp.take(points, self._columns, axis=1), (1, 0))
         values = self._coding.reading.on_device(values, xp)
         codes = compiled(threshold_codes, self._backend)(values, self._tables)
