@@ -74,6 +74,16 @@ def test_float32_rows_are_the_single_calls():
         assert (low, high) == alone(row)
 
 
+@pytest.mark.parametrize("n_threads", [1, 8])
+def test_no_number_of_threads_changes_an_interval(n_threads, monkeypatch):
+    deltas = np.concatenate([rows_of(sorted(ROWS), 60, seed) for seed in range(4)])
+    whole = compare_deltas(deltas, **EXACT)
+    monkeypatch.setattr("ranklens.stats.ideal.convolution.n_cores", lambda: n_threads)
+    found = compare_deltas(deltas, **EXACT)
+    np.testing.assert_array_equal(found.ci_low, whole.ci_low)
+    np.testing.assert_array_equal(found.ci_high, whole.ci_high)
+
+
 def runs_of(deltas):
     queries = [f"q{i:03}" for i in range(deltas.shape[1])]
     runs = {
