@@ -71,6 +71,18 @@ def test_the_program_agrees_with_calls_for_every_number_of_features(user_precisi
     assert jax.config.jax_enable_x64 == user_precision
 
 
+def test_other_numbers_of_features_and_pairs_compile_nothing_new(caplog: pytest.LogCaptureFixture) -> None:
+    model = JaxModel(network, NAMES, parameters())
+    compiled = []
+    for sizes in ([2] * 10 + [3] * 5, [4] * 7 + [5] * 11 + [6] * 13, [1] * 16 + [7] * 6):
+        caplog.clear()
+        with jax.log_compiles(), caplog.at_level("WARNING", logger="jax"):
+            pairwise_many(model, *pairs_with(sizes))
+        compiled.append(sum(record.message.startswith("Compiling") for record in caplog.records))
+    assert compiled[0] > 0
+    assert compiled[1:] == [0, 0]
+
+
 def test_scores_are_those_of_the_function() -> None:
     params = parameters()
     a, b = pairs_with([12, 5])

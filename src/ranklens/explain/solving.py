@@ -36,7 +36,8 @@ def explain_rows(
     setup = Setup(model, backend, a, b, players, differing(a, b))
     answer = Answer.empty(len(a), len(players.labels))
     with backend.precise():
-        answer.fill(setup, setup.solved(setup.games(budget, seed), batch_rows, budget.max_rows))
+        games = setup.games(budget, seed, programs=batch_rows is None)
+        answer.fill(setup, setup.solved(games, batch_rows, budget.max_rows))
     return PairwiseExplanations(
         names=players.labels,
         feature_names=model.names,
@@ -62,8 +63,11 @@ class Setup(NamedTuple):
     players: Players
     differs: NDArray[np.bool_]
 
-    def games(self, budget: Budget, seed: int) -> Iterator[Game]:
-        """Yield games that together hold all pairs, each as large as the memory budget allows."""
+    def games(self, budget: Budget, seed: int, *, programs: bool) -> Iterator[Game]:
+        """Yield games that together hold all pairs, each as large as the memory budget allows.
+
+        With `programs` those that fit the model's own program have arrays of the sizes that this wants.
+        """
         plays = self.playing()
         n_players = plays.sum(axis=1)
         for k in np.unique(n_players).tolist():
@@ -73,7 +77,9 @@ class Setup(NamedTuple):
             step = rows_within(48 * choice.n_rows(k), len(index), share=0.5)
             game: Game | None = None
             for start in range(0, len(index), step):
-                pairs = self.pairs(index[start : start + step], plays, k, choice)
+                some = index[start : start + step]
+                spare = self.model.spare_pairs(len(some)) if programs and fits_program(choice, k) else 0
+                pairs = self.pairs(some, plays, k, choice, spare)
                 game = game.on(pairs) if game else game_of(pairs, choice, self.backend, seed)
                 yield game
 
@@ -85,11 +91,12 @@ class Setup(NamedTuple):
 
         def asked() -> Iterator[Game]:
             for game in games:
-                table = self.model.exact(game.pairs) if batch_rows is None and fits_program(game) else None
+                fits = batch_rows is None and fits_program(game.choice, game.pairs.k)
+                table = self.model.exact(game.pairs) if fits else None
                 if table is None:
                     yield game
                 else:
-                    done.append((game, from_table(table, game.pairs.k)))
+                    done.append((game, [table]))
 
         size = batch_rows or call_size(self.a.shape[1])
         for game, values in game_values(self.model, self.backend, asked(), size, max_rows):
@@ -105,8 +112,10 @@ class Setup(NamedTuple):
             plays[:, player] |= self.differs[:, feature]
         return plays
 
-    def pairs(self, index: NDArray[np.int64], plays: NDArray[np.bool_], k: int, choice: Choice) -> Pairs:
-        """Put some pairs on the device."""
+    def pairs(
+        self, index: NDArray[np.int64], plays: NDArray[np.bool_], k: int, choice: Choice, spare: int = 0
+    ) -> Pairs:
+        """Put some pairs on the device, with `spare` copies of the last one behind them."""
         own = plays[index]
         slot_of_player = np.where(own, np.cumsum(own, axis=1) - 1, k)
         slot = np.where(self.differs[index], slot_of_player[:, self.players.of_feature], k)
@@ -116,9 +125,14 @@ class Setup(NamedTuple):
             a, b = np.where(turned, b, a), np.where(turned, a, b)
         to_device, xp = self.backend.asarray, self.backend.xp
         kind = self.model.dtype or getattr(xp, a.dtype.name)
+        players = np.nonzero(own)[1].reshape(len(index), k)
+        # Padded on the host: on the device each number of pairs would be compiled for.
+        a, b, slot = (
+            np.pad(rows, ((0, spare), (0, 0)), mode="edge") if spare else rows for rows in (a, b, slot)
+        )
         return Pairs(
             index,
-            np.nonzero(own)[1].reshape(len(index), k),
+            players,
             to_device(a, dtype=kind),
             to_device(b, dtype=kind),
             to_device(slot, dtype=xp.int32),
@@ -155,8 +169,9 @@ class Answer(NamedTuple):
             games.append(game)
             arrays.append(found)
         host = iter(to_host(*(array for found in arrays for array in found)) if arrays else ())
-        for game in games:
-            self.take(setup, game, *(next(host) for _ in range(6)))
+        for game, found in zip(games, arrays, strict=True):
+            brought = [next(host) for _ in found]
+            self.take(setup, game, *(from_table(brought[0], game.pairs) if len(found) == 1 else brought))
 
     def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
         """Take over what was found out about one game."""
@@ -188,12 +203,13 @@ def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
     return found.contributions, errors, *ends, xp.max(xp.abs(values), axis=1)
 
 
-def fits_program(game: Game) -> bool:
-    """Whether a program for at most twelve players can explain a game."""
-    return isinstance(game, ExactGame) and 1 <= game.pairs.k <= WIDEST_PRODUCT
+def fits_program(choice: Choice, k: int) -> bool:
+    """Whether a program for at most twelve players can explain pairs of `k`."""
+    return choice.method == "exact" and 1 <= k <= WIDEST_PRODUCT
 
 
-def from_table(table: Any, k: int) -> Sequence[Any]:
-    """Return what `on_device` does, from the columns of a model's own program."""
-    score_a, score_b, largest = (table[:, WIDEST_PRODUCT + column] for column in range(3))
-    return table[:, :k], table[:, :k] * 0, score_a, score_b, score_a, largest
+def from_table(table: Any, pairs: Pairs) -> Sequence[Any]:
+    """Return what `on_device` does, from the rows and columns of a model's own program."""
+    found = table[: len(pairs)]
+    score_a, score_b, largest = (found[:, WIDEST_PRODUCT + column] for column in range(3))
+    return found[:, : pairs.k], np.zeros((len(pairs), pairs.k)), score_a, score_b, score_a, largest

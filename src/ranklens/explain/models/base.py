@@ -84,10 +84,15 @@ class Model(ABC):
         Returns
         -------
         array or None
-            Shape (pairs, 12 + 3): the contributions of up to 12 players, both scores, and the largest by
-            size. None where the model has no such program, and is asked for scores.
+            A row for each pair, and one for each of the `spare_pairs`, shape (rows, 12 + 3): the
+            contributions of up to 12 players, both scores, and the largest by size. None where the model has
+            no such program, and is asked for scores.
         """
         return None
+
+    def spare_pairs(self, n: int) -> int:
+        """Return how many pairs more than `n` the arrays of `exact` should hold: copies of the last one."""
+        return 0
 
     def score(self, points: Any) -> Any:
         """Return one finite score a row.

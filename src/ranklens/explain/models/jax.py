@@ -71,6 +71,10 @@ class JaxModel(Model):
             scores = self._jitted(self.arrays, jnp.astype(points, self._dtype))
             return scores[:n] if missing else scores
 
+    def spare_pairs(self, n: int) -> int:
+        # Sizes that are powers of four let few programs serve all calls.
+        return int(4 ** -(-(n - 1).bit_length() // 2)) - n
+
     def exact(self, pairs: Any) -> Array | None:
         """Explain `pairs` in one program on the device; see `ranklens.explain.models.jax_program`."""
         from ranklens.explain.models.jax_program import ExactProgram

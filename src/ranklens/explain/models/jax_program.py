@@ -39,18 +39,13 @@ class ExactProgram:
         self._run = jax.jit(self._all_tiles, static_argnames=("tile",))
 
     def __call__(self, arrays: list[Array], pairs: Any) -> Array:
-        """Return float64 of shape (pairs, COLUMNS); columns of players that there are not are zero."""
-        jnp = importlib.import_module("jax.numpy")
-        n = len(pairs)
-        n_rows = n * 2**pairs.k
+        """Return float64 of shape (rows of the pairs' arrays, COLUMNS); columns of no player are zero.
+
+        Rows behind the last pair hold nothing of use.
+        """
+        n_rows = len(pairs) * 2**pairs.k
         tile = LARGE_TILE if n_rows >= 4 * LARGE_TILE else SMALL_TILE
-        # Sizes that are powers of four let few programs serve all calls.
-        spare = 4 ** -(-(n - 1).bit_length() // 2) - n
-        a, b, slot = (
-            jnp.pad(rows, ((0, spare), (0, 0)), mode="edge") if spare else rows
-            for rows in (pairs.a, pairs.b, pairs.slot)
-        )
-        return self._run(arrays, a, b, slot, pairs.k, -(-n_rows // tile), tile=tile)[:n, :]
+        return self._run(arrays, pairs.a, pairs.b, pairs.slot, pairs.k, -(-n_rows // tile), tile=tile)
 
     def _all_tiles(
         self, arrays: list[Array], a: Array, b: Array, slot: Array, k: Array, n_tiles: Array, *, tile: int

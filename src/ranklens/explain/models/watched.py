@@ -50,6 +50,9 @@ class Watched(Model):
         self._count(points.shape[0])
         return scores
 
+    def spare_pairs(self, n: int) -> int:
+        return self._model.spare_pairs(n)
+
     def exact(self, pairs: Any) -> Any:
         found = self._model.exact(pairs)
         if found is not None:
