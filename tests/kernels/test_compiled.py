@@ -16,9 +16,11 @@ from ranklens.arrays.compile import steady_length
 from ranklens.kernels.flips import count_extreme, flipped_sums, sign_matrix
 from ranklens.kernels.resamples import extremes_and_sum, order_statistics, picked_sums
 from ranklens.kernels.ties import comparable
-from ranklens.stats import paired_bootstrap, permutation_test
+from ranklens.stats import compare_deltas, paired_bootstrap, permutation_test
 
 EPS = 2.0**-52
+SHIPPING = {"_identity_fn", "_pad", "convert_element_type"}
+"""What each length of a sample compiles anew: bringing it to the device and appending zeros."""
 COMPILING = re.compile(r"Compiling (?:jit\()?(\w+)")
 VALUES = np.random.default_rng(0).normal(size=70)
 FLIP_WORDS = words(0, 0, 40, 2, Purpose.FLIPS).view(np.int64)
@@ -62,8 +64,27 @@ def test_programs_serve_many_query_counts(caplog):
                 permutation_test(deltas[:n].tolist(), n_permutations=50)
                 paired_bootstrap(deltas[:n].tolist(), n_resamples=50)
     compiled = {found[1] for record in caplog.records if (found := COMPILING.match(record.getMessage()))}
-    # Only the shipping and the padding of each length are new.
-    assert compiled <= {"_identity_fn", "_pad", "convert_element_type"}
+    assert compiled <= SHIPPING
+
+
+def test_programs_serve_rows_of_many_different_missing_queries(caplog):
+    backend = open_variant("jax")
+    jax = importlib.import_module("jax")
+    deltas = np.random.default_rng(0).normal(size=(6, 120))
+
+    def compare(n_missing):
+        mask = np.arange(120) >= np.array(n_missing)[:, None]
+        kept = {"method": "monte-carlo", "n_permutations": 50, "n_resamples": 50, "correction": None}
+        with backend.precise():
+            array = backend.asarray(deltas)
+        return compare_deltas(array, mask=mask, **kept)
+
+    compare([0, 1, 2, 3, 4, 5])
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        found = compare([6, 7, 8, 9, 11, 15])
+    compiled = {found[1] for record in caplog.records if (found := COMPILING.match(record.getMessage()))}
+    assert compiled <= SHIPPING
+    assert found.n_queries.tolist() == [114, 113, 112, 111, 109, 105]
 
 
 def test_lengths_grow_by_at_most_a_half():
