@@ -48,6 +48,11 @@ def with_sum_laws(read: Callable[[slice, SumLaws], None], steps: Floats, length:
     for_each(compute, spans, n_threads=n_threads)
 
 
+def sum_laws(steps: Floats, length: int) -> SumLaws:
+    """Return the laws of the sums of n draws from rows of whole numbers (rows, n), all at once."""
+    return _Workspace.of(len(steps), length).sum_laws(steps)
+
+
 def draw_masses(steps: Floats, length: int) -> Floats:
     """Return the law of one draw from each row of whole numbers, modulo `length`; shape (rows, length)."""
     masses = np.empty((len(steps), length))

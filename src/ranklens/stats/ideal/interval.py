@@ -73,7 +73,7 @@ def ideal_interval(
 def _law_of_ratio(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> Law:
     if len(totals) <= LISTED:
         return listed_law(totals, sizes)
-    return lattice_ratio_law(totals, sizes, eps, backend) or RatioLaw(totals, sizes, backend)
+    return lattice_ratio_law(totals, sizes, eps, backend) or RatioLaw(totals, sizes)
 
 
 def _ends(law: Law, totals: Floats, sizes: Floats, kind: str, tail: float) -> tuple[float, float]:

@@ -1,10 +1,8 @@
-"""The law of a resampled mean: infinitely many bootstrap resamples, computed and not drawn."""
+"""The law of a resampled ratio: infinitely many bootstrap resamples, computed and not drawn."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,90 +11,68 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_resampling import resampled_law
 from ranklens.stats.exact.steps import known_multiples
+from ranklens.stats.ideal.convolution import sum_laws
+from ranklens.stats.ideal.grids import REACH, grid_steps
+from ranklens.stats.ideal.levels import centred_rows
+from ranklens.stats.ideal.listed import SLACK, multisets
 from ranklens.stats.moments import ROUNDING
 
 Floats = NDArray[np.float64]
 
-LISTED = 8
-"""Up to so many differences every multiset of draws is listed: C(15, 8) = 6,435 at most."""
-
-_REACH = 9.0
 _FINE_GRID, _GRID_OF_MANY, _MANY = 1 << 15, 1 << 14, 1000
-_LONGEST_GRID = 1 << 16
 _LONGEST_PACKED = 1 << 19
-_SLACK = 1e-13
+_WITHIN = 0.49
 _SAME = 1e-9
 _NO_MASS = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
-class IdealLaw:
-    """The distribution of the mean (or ratio) of n draws with replacement from a sample.
+class SteppedLaw:
+    """The distribution of the ratio of n draws with replacement from a sample of totals and sizes.
 
     Attributes
     ----------
-    points, cumulated : numpy.ndarray of float64, shape (m,)
-        Ascending coordinates, and the probability of what lies at or below each.
-    mean_at : callable
-        From coordinates to means.
-    stepped : bool
-        Whether the law lives on the points alone; otherwise its distribution function is linear in between.
+    ratios, cumulated : numpy.ndarray of float64, shape (m,)
+        The ratios that occur, ascending, and the probability of what lies at or below each.
     lowest, highest : float
-        The extremes of the sample, which no mean can pass.
+        The extremes of the sample, which no ratio can pass.
     """
 
-    points: Floats
+    ratios: Floats
     cumulated: Floats
-    mean_at: Callable[[Floats], Floats]
-    stepped: bool
     lowest: float
     highest: float
 
     def lower(self, tail: float) -> float:
-        """Return the smallest mean at or below which a share `tail` lies."""
-        return self._mean(tail, tail - _SLACK)
+        """Return the smallest ratio at or below which a share `tail` lies."""
+        return self._reached(tail - SLACK)
 
     def upper(self, tail: float) -> float:
-        """Return the largest mean at or above which a share `tail` lies."""
-        return self._mean(1.0 - tail, 1.0 - tail + _SLACK)
+        """Return the largest ratio at or above which a share `tail` lies."""
+        return self._reached(1.0 - tail + SLACK)
 
-    def _mean(self, level: float, beside: float) -> float:
-        if self.stepped:
-            place = int(np.searchsorted(self.cumulated, beside))
-            point = self.points[min(place, len(self.points) - 1)]
-        else:
-            point = np.interp(level, self.cumulated, self.points)
-        return min(max(float(self.mean_at(np.asarray(point))), self.lowest), self.highest)
+    def _reached(self, level: float) -> float:
+        place = int(np.searchsorted(self.cumulated, level))
+        ratio = float(self.ratios[min(place, len(self.ratios) - 1)])
+        return min(max(ratio, self.lowest), self.highest)
 
-    def share_below(self, mean: float) -> float:
-        """Return the probability of a smaller mean, and half that of an equal one."""
-        means = self.mean_at(self.points)
-        if not self.stepped:
-            return float(np.interp(mean, means, self.cumulated))
+    def share_below(self, ratio: float) -> float:
+        """Return the probability of a smaller ratio, and half that of an equal one."""
         band = ROUNDING * max(-self.lowest, self.highest)
         passed = np.concatenate([np.zeros(1), self.cumulated])
-        below, up_to = np.searchsorted(means, (mean - band, mean + band))
+        below, up_to = np.searchsorted(self.ratios, (ratio - band, ratio + band))
         return float(passed[below] + passed[up_to]) / 2.0
 
 
-def listed_law(
-    totals: Floats, sizes: Floats, mean_at: Callable[[Floats], Floats] = lambda means: means
-) -> IdealLaw:
+def listed_law(totals: Floats, sizes: Floats) -> SteppedLaw:
     """List all multisets of n draws of totals and sizes, each with its multinomial probability."""
-    n = totals.shape[0]
-    drawn = np.array(list(itertools.combinations_with_replacement(range(n), n)))
-    repeats = np.array([math.factorial(k) for k in range(n + 1)], dtype=np.float64)
-    counts = (drawn[:, :, None] == np.arange(n)).sum(axis=1)
-    masses = math.factorial(n) / n**n / np.prod(repeats[counts], axis=1)
+    counts, masses = multisets(len(totals))
     ratios = counts @ totals / (counts @ sizes)
-    order = np.argsort(ratios)
-    each = mean_at(totals / sizes)
-    return IdealLaw(
-        ratios[order], np.cumsum(masses[order]), mean_at, True, float(each.min()), float(each.max())
-    )
+    order, each = np.argsort(ratios), totals / sizes
+    return SteppedLaw(ratios[order], np.cumsum(masses[order]), float(each.min()), float(each.max()))
 
 
-def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> IdealLaw | None:
+def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backend) -> SteppedLaw | None:
     """Return the exact law of the ratio of draws where totals and sizes are whole multiples of steps.
 
     Both sums of a resample are held in one whole number, which has room for that of the sizes below that of
@@ -112,7 +88,7 @@ def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backen
     least = int(below.min())
     room = n * (int(below.max()) - least) + 1
     packed = above * room + (below - least)
-    length = _power_of_two(2.0 * _REACH * float(np.std(packed)) * math.sqrt(n) + 2.0 * room)
+    length = _power_of_two(2.0 * REACH * float(np.std(packed)) * math.sqrt(n) + 2.0 * room)
     if length > _LONGEST_PACKED:
         return None
     first, cumulated = _sum_law(packed, length, backend)
@@ -124,13 +100,8 @@ def lattice_ratio_law(totals: Floats, sizes: Floats, eps: float, backend: Backen
     largest, whole = int(np.argmax(np.abs(above))), int(np.argmax(below))
     unit = (totals[largest] / float(above[largest])) / (sizes[whole] / float(below[whole]))
     each = totals / sizes
-    return IdealLaw(
-        ratios[order],
-        np.cumsum(masses[kept][order]),
-        lambda points: np.asarray(points * unit),
-        True,
-        float(each.min()),
-        float(each.max()),
+    return SteppedLaw(
+        ratios[order] * unit, np.cumsum(masses[kept][order]), float(each.min()), float(each.max())
     )
 
 
@@ -143,46 +114,40 @@ def _are_multiples(values: Floats, multiples: NDArray[np.int64]) -> bool:
     return bool((np.abs(found - values) <= _SAME * np.abs(values)).all())
 
 
-def grid_law(values: Floats, backend: Backend, length: int | None = None) -> IdealLaw:
-    """Return the law of the mean of the rounded values, its mean and spread put right afterwards.
+def grid_share(values: Floats, mean: float, length: int | None = None) -> float:
+    """Return the share of smaller means of n draws from values (n,), and half that of equal ones.
 
-    `length` is the number of points of the grid.
+    The values are rounded to a grid of `length` points; mean and spread of the sum are those of the values.
     """
-    unit = int(np.frexp(np.max(np.abs(values)))[1])
-    scaled = np.ldexp(values, -unit)
-    n = scaled.shape[0]
-    mean, spread = float(np.mean(scaled)), float(np.std(scaled))
+    scaled, unit = _moderate(values)
+    n = scaled.shape[1]
     length = length or (_FINE_GRID if n < _MANY else _GRID_OF_MANY)
-    steps = _grid_steps(scaled, length)
-    first, cumulated = _sum_law(steps, length, backend)
+    steps, spread = grid_steps(scaled, length)
+    total, (_, rounded_spread) = np.sum(steps, axis=1), centred_rows(steps)
+    away = (math.ldexp(mean, -unit) - np.mean(scaled, axis=1)) * (rounded_spread / spread) * n
     # The mass of a grid point stretches half a step to either side of it.
-    edges = np.asarray(first + np.arange(cumulated.shape[0]) + 0.5, dtype=np.float64)
-    centre, ratio = np.mean(steps), spread / np.std(steps)
-    return IdealLaw(
-        edges,
-        cumulated,
-        lambda sums: np.ldexp(mean + (sums / n - centre) * ratio, unit),
-        False,
-        float(values.min()),
-        float(values.max()),
-    )
+    place = np.minimum(np.maximum(away, -_WITHIN * length), _WITHIN * length) + 0.5
+    point = np.floor(place)
+    share = sum_laws(steps, length).share_at((total + point).astype(np.int64), place - point)
+    return float(share[0])
 
 
 def grid_error(values: Floats, length: int) -> float:
     """Return by how much the mean of draws can differ from that of the rounded values: half a step, and five
     standard deviations of what rounding adds up to."""
+    scaled, unit = _moderate(values)
+    steps, spread = grid_steps(scaled, length)
+    centred, _ = centred_rows(scaled)
+    placed, rounded_spread = centred_rows(steps)
+    rounding = float(np.std(centred - placed * (spread / rounded_spread)))
+    root = math.sqrt(scaled.shape[1])
+    return math.ldexp(REACH * float(spread[0]) / root / length + 5.0 * rounding / root, unit)
+
+
+def _moderate(values: Floats) -> tuple[Floats, int]:
+    """Return values · 2^-e as one row, and e, the largest then being in [0.5, 1)."""
     unit = int(np.frexp(np.max(np.abs(values)))[1])
-    scaled = np.ldexp(values, -unit)
-    n, centred = len(scaled), scaled - float(np.mean(scaled))
-    steps = _grid_steps(scaled, length)
-    placed = (steps - np.mean(steps)) * (float(np.std(scaled)) / float(np.std(steps)))
-    half = _REACH * float(np.std(scaled)) / math.sqrt(n) / length
-    return math.ldexp(half + 5.0 * float(np.std(centred - placed)) / math.sqrt(n), unit)
-
-
-def _grid_steps(values: Floats, length: int) -> NDArray[np.int64]:
-    width = 2.0 * _REACH * float(np.std(values)) * math.sqrt(len(values)) / length
-    return np.asarray(np.rint((values - float(np.mean(values))) / width).astype(np.int64))
+    return np.ldexp(values, -unit)[None, :], unit
 
 
 def _sum_law(steps: NDArray[np.int64], length: int, backend: Backend) -> tuple[int, Floats]:

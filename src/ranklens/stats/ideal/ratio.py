@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend
-from ranklens.stats.ideal.law import grid_error, grid_law
+from ranklens.stats.ideal.law import grid_error, grid_share
 
 Floats = NDArray[np.float64]
 
@@ -43,13 +42,13 @@ class RatioLaw:
     smaller quantile, whatever the rounding.
     """
 
-    def __init__(self, totals: Floats, sizes: Floats, backend: Backend) -> None:
+    def __init__(self, totals: Floats, sizes: Floats) -> None:
         each = totals / sizes
         self._lowest, self._highest = float(each.min()), float(each.max())
         # A power of two: ratios stay, and no square leaves the range of numbers.
         unit = math.frexp(float(sizes.max()))[1]
         totals, sizes = np.ldexp(totals, -unit), np.ldexp(sizes, -unit)
-        self._totals, self._sizes, self._backend = totals, sizes, backend
+        self._totals, self._sizes = totals, sizes
         n, total_size = len(totals), math.fsum(sizes.tolist())
         self._ratio = math.fsum(totals.tolist()) / total_size
         self._error = math.sqrt(float(np.sum((totals - self._ratio * sizes) ** 2)) * n / (n - 1)) / total_size
@@ -60,8 +59,7 @@ class RatioLaw:
 
     def share_below(self, ratio: float) -> float:
         """Return the probability of a smaller ratio and half that of an equal one, by a finer grid."""
-        law = grid_law(self._residuals(ratio), self._backend, _CHECKING_GRIDS[-1])
-        rough, fine = self._share(ratio), law.share_below(0.0)
+        rough, fine = self._share(ratio), grid_share(self._residuals(ratio), 0.0, _CHECKING_GRIDS[-1])
         if abs(_score(rough) - _score(fine)) > _SAME_SCORE:
             raise UncertainLawError
         return fine
@@ -99,7 +97,7 @@ class RatioLaw:
             # What a short grid cannot show a longer one may.
             if length < _CHECKING_GRIDS[-1] and error >= abs(slack) * float(np.mean(self._sizes)):
                 continue
-            share = grid_law(residuals, self._backend, length).share_below(side * error)
+            share = grid_share(residuals, side * error, length)
             if side * share <= side * level:
                 return True
         return False
@@ -154,7 +152,7 @@ class RatioLaw:
             self._shares[ratio] = (
                 (1.0 - math.copysign(float(residuals[0] != 0.0), residuals[0])) / 2.0
                 if np.ptp(residuals) == 0.0
-                else grid_law(residuals, self._backend).share_below(0.0)
+                else grid_share(residuals, 0.0)
             )
         return self._shares[ratio]
 

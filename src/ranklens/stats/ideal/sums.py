@@ -48,12 +48,12 @@ class SumLaws(NamedTuple):
         part = np.divide(missing, mass, out=np.ones_like(mass), where=mass > 0.0)
         return self.first + block * size + place, np.minimum(np.maximum(part, 0.0), 1.0)
 
-    def share_at(self, sums: Counts) -> Floats:
-        """Return the share of smaller sums, and half that of equal ones."""
+    def share_at(self, sums: Counts, part: float | Floats = 0.5) -> Floats:
+        """Return the share of smaller sums, and `part` of that of equal ones."""
         block, place = np.divmod(sums - self.first, self.masses.shape[2])
         before, within = self._block(block)
         upto = before + _at(np.cumsum(within, axis=1), place)
-        return np.asarray((upto - 0.5 * _at(within, place)) / self.passed[:, -1])
+        return np.asarray((upto - (1.0 - part) * _at(within, place)) / self.passed[:, -1])
 
     def _block(self, block: Counts) -> tuple[Floats, Floats]:
         """Return what lies before some block of each row, and the masses in it."""
