@@ -82,7 +82,7 @@ def _signs(bits: int) -> Floats:
     return np.where(flipped, -1.0, 1.0)
 
 
-_SHORT, _LONG = _Pieces.of(*[8] * 8), _Pieces.of(11, 11, 11, 11, 10, 10)
+_SHORT, _LONG = _Pieces.of(10, 10, 10, 10, 10, 10, 4), _Pieces.of(11, 11, 11, 11, 10, 10)
 
 
 class _Buffers(NamedTuple):

@@ -64,7 +64,10 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
     >>> lattice_of(np.array([0.3, 2**0.5])) is None
     True
     """
-    largest = np.max(np.abs(deltas))
+    return _lattice_within(deltas, np.abs(deltas).max(), eps)
+
+
+def _lattice_within(deltas: NDArray[np.float64], largest: np.float64, eps: float) -> Lattice | None:
     if largest >= LARGEST_ON_LATTICE:
         return None
     for scale in _candidates(deltas, float(largest), eps):
@@ -80,10 +83,11 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
     """
     if backend.name != "numpy":
         return compiled(comparable, backend, static=("eps",))(deltas, eps=eps)
-    lattice = lattice_of(deltas, eps)
+    largest = np.abs(deltas).max()
+    lattice = _lattice_within(deltas, largest, eps)
     if lattice is not None:
         return Comparable(lattice.integers.astype(np.float64), np.asarray(float(lattice.scale)), EXACT_BAND)
-    factor = safe_factor(np.max(np.abs(deltas)))
+    factor = safe_factor(largest)
     values = deltas * factor
     return Comparable(values, factor, tie_band(values, eps))
 
