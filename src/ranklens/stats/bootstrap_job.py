@@ -16,6 +16,7 @@ from ranklens.kernels.ties import safe_factor
 from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.lattice import comparable_sample
 from ranklens.stats.resampled import Resampled
+from ranklens.stats.rows.design_alone import pick_deciding_sums
 from ranklens.stats.sample import finite_part, require_finite
 from ranklens.stats.scaling import extreme_exponent, scaled_back
 from ranklens.stats.units import Units
@@ -108,6 +109,8 @@ def _resampled_ratio(job: Job, seed: int, n_resamples: int) -> tuple[float, floa
         require_finite(to_host(job.sample)[0])
     totals, unit, sums = host
     resampled = Resampled(totals[: job.n], sizes, sums)
+    if len(sums) == 5 and backend.name == "numpy":
+        pick_deciding_sums(resampled, np.asarray(rows), job.tail, seed)
     low, high = resampled.interval(job.kind, job.tail)
     mean, low, high = (end / float(unit) / divisor + 0.0 for end in (resampled.ratio, low, high))
     return mean, low, high

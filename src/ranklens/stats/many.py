@@ -46,10 +46,10 @@ def compare_many(
     """Compare many runs, on every measure and in every segment.
 
     All rows are computed together. Each has the numbers of `compare` with the same method and the row's seed,
-    on the host to the last bit (but for the last digits of studentized intervals of uneven units); where a
-    query is missing from a row, its signs are still those of all queries. A row with fewer than `min_queries`
-    paired queries is shown without statistics and takes no part in the correction. A `CoarsePValueWarning`
-    says when Monte-Carlo p-values are too coarse for the size of a family.
+    on the host to the last bit; where a query is missing from a row, its signs are still those of all
+    queries. A row with fewer than `min_queries` paired queries is shown without statistics and takes no part
+    in the correction. A `CoarsePValueWarning` says when Monte-Carlo p-values are too coarse for the size of a
+    family.
 
     Parameters
     ----------

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 _NO_SPREAD = 1e-12
 """Squares whose sum is this share of what cancels in it are rounding alone."""
 
+_NEAR, _LITTLE_SPREAD = 1e-9, 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
@@ -84,18 +86,41 @@ class Resampled:
         A resample without any spread has an infinite t, or 0 where it is where the sample is.
         """
         n = len(self.totals)
+        shift, sizes, residual = self._moments()
+        error = np.sqrt(residual * (n / (n - 1))) / sizes
+        shift = np.where(np.abs(shift) <= _NO_SPREAD * self._error, 0.0, shift)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(shift == 0.0, 0.0, shift / error))
+
+    def deciding(self, tail: float) -> NDArray[np.bool_]:
+        """Whether each resample can decide about the ends of a studentized interval by its last digits.
+
+        So do those near an end, those where the sample is, and those with hardly any spread.
+        """
+        t = self.t_statistics()
+        last = len(t) - 1
+        near, far = math.floor(tail * last), min(math.floor(tail * last) + 1, last)
+        ends = np.partition(t, sorted({near, far, last - far, last - near}))
+        slack = _NEAR * (1.0 + np.abs(t))
+        with np.errstate(invalid="ignore"):
+            low = (t >= ends[near] - slack) & (t <= ends[far] + slack)
+            high = (t >= ends[last - far] - slack) & (t <= ends[last - near] + slack)
+        squares = self.sums[1] if len(self.sums) == 2 else self.sums[2]
+        little = self._moments()[2] <= _LITTLE_SPREAD * squares
+        found: NDArray[np.bool_] = low | high | (np.abs(t) <= _NEAR) | little
+        return found
+
+    def _moments(self) -> tuple[Floats, Floats, Floats]:
+        """Return how far each resample's ratio lies from the sample's, its size, and its sum of squares."""
         if len(self.sums) == 2:
+            n = len(self.totals)
             away, squares = self.sums
             sizes, products, size_squares = np.full_like(away, n), away, np.full_like(away, n)
         else:
             away, sizes, squares, products, size_squares = self.sums
         shift = away / sizes
         residual = squares - 2.0 * shift * products + shift * shift * size_squares
-        residual = np.where(residual <= _NO_SPREAD * squares, 0.0, residual)
-        error = np.sqrt(residual * (n / (n - 1))) / sizes
-        shift = np.where(np.abs(shift) <= _NO_SPREAD * self._error, 0.0, shift)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(shift == 0.0, 0.0, shift / error))
+        return shift, sizes, np.where(residual <= _NO_SPREAD * squares, 0.0, residual)
 
 
 def common_ratio(totals: Floats, sizes: Floats) -> float | None:

@@ -103,7 +103,8 @@ class Units:
         counted = np.flatnonzero(self.place >= 0)
         weighted = (self.weights * values)[..., counted]
         if not self.clustered:
-            return np.asarray(weighted)
+            # Sums are added up in the order of the memory.
+            return np.ascontiguousarray(weighted)
         place = self.place[counted]
         if values.ndim == 1:
             return _sums(weighted, place, self.n)

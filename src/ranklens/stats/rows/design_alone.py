@@ -13,6 +13,7 @@ from ranklens.arrays import cut
 from ranklens.arrays.host_ends import Ranks, ends_of_rows, sums_alone
 from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, column_parts
 from ranklens.kernels.resamples import WIDE_FROM, n_word_columns
+from ranklens.stats.resampled import Resampled
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -75,3 +76,12 @@ def mend(ratios: Floats, pairs: Counts, values: Floats, seed: int, sizes: Floats
     if pairs.shape[1]:
         alone = sums_alone(values, pairs, seed, column_parts(n_word_columns(values.shape[1])))
         ratios[pairs[0], pairs[1]] = alone if sizes is None else alone / sizes[pairs[1]]
+
+
+def pick_deciding_sums(row: Resampled, values: Floats, tail: float, seed: int) -> None:
+    """Make those sums of a row, of `values` (p, n), again that decide about its studentized interval."""
+    if values.shape[1] < WIDE_FROM:
+        resamples = np.flatnonzero(row.deciding(tail))
+        pairs = np.stack([np.zeros_like(resamples), resamples])
+        for i in range(len(values)):
+            mend(row.sums[i : i + 1], pairs, values[i : i + 1], seed)

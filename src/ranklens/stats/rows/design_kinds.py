@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import steady, to_host
+from ranklens.arrays import Backend, steady, to_host
 from ranklens.kernels.resample_sums import resample_sums
 from ranklens.stats.interval_levels import Tails
 from ranklens.stats.moments import ROUNDING
@@ -19,9 +20,6 @@ from ranklens.stats.rows.design_sample import Ends, Sample
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
-
-_NEAR = 1e-9
-_LITTLE_SPREAD = 1e-6
 
 
 def ends_of_kind(sample: Sample, options: Options) -> Ends:
@@ -112,29 +110,28 @@ def _squared_sums(sample: Sample, options: Options) -> _Resampled:
         sums = resample_sums(xp.concat([away, away * away], axis=0), n, **drawn)
         totals, factor, away, sums = _on_host(sample, away[:, :n], sums)
         found = _Resampled(totals, factor, sample.sizes, np.moveaxis(sums.reshape(2, len(totals), -1), 0, 1))
-        if sample.backend.name == "numpy" and differs_alone(2 * len(totals), n):
-            pairs = np.concatenate(
-                [_numbered(i, _near_in_t(found.row(i), options)) for i in range(len(totals))], axis=1
-            )
-            mend(found.sums[:, 0], pairs, away, options.seed)
-            mend(found.sums[:, 1], pairs, away * away, options.seed)
+        _mend_sums(found, {0: away, 1: away * away}, 2 * len(totals), options, sample.backend)
         return found
     away = sample.values - total / xp.sum(sizes) * sizes
     own = resample_sums(xp.concat([away, away * away, away * sizes], axis=0), n, **drawn)
     shared = resample_sums(xp.stack([sizes, sizes * sizes]), n, **drawn)
-    totals, factor, own, shared = _on_host(sample, own, shared)
+    totals, factor, away, own, shared = _on_host(sample, away[:, :n], own, shared)
     moved, squares, products = own.reshape(3, len(totals), -1)
     size_sums, size_squares = (np.broadcast_to(column, moved.shape) for column in shared)
     sums = np.stack([moved, size_sums, squares, products, size_squares], axis=1)
-    return _Resampled(totals, factor, sample.sizes, sums)
-
-
-def _near_in_t(row: Resampled, options: Options) -> Rows:
-    """Whether a resample decides about the ends of a studentized interval."""
-    tail, t = tail_of(options.alpha, options.alternative), row.t_statistics()
-    with np.errstate(invalid="ignore"):
-        near = near_ends(t[None, :], _around(t, Tails(tail, tail)), _NEAR * (1.0 + np.abs(t)))[0]
-    moved, squares = row.sums
-    little = squares - moved * moved / len(row.totals) <= _LITTLE_SPREAD * squares
-    found: Rows = near | little | (np.abs(t) <= _NEAR)
+    found = _Resampled(totals, factor, sample.sizes, sums)
+    summed = {0: away, 2: away * away, 3: away * sample.sizes}
+    _mend_sums(found, summed, 3 * len(totals), options, sample.backend)
     return found
+
+
+def _mend_sums(
+    found: _Resampled, summed: Mapping[int, Floats], n_rows: int, options: Options, backend: Backend
+) -> None:
+    """Make those sums again that decide about the ends, by their places among those of a row."""
+    if backend.name != "numpy" or not differs_alone(n_rows, found.totals.shape[1]):
+        return
+    tail = tail_of(options.alpha, options.alternative)
+    pairs = [_numbered(i, found.row(i).deciding(tail)) for i in range(len(found.totals))]
+    for place, values in summed.items():
+        mend(found.sums[:, place], np.concatenate(pairs, axis=1), values, options.seed)
