@@ -80,6 +80,9 @@ def test_groups_are_shuffled_as_one(command):
     assert set(given["importances"]) == {"bm25+price", "clicks"}
     found = parsed(command("explain", OLD, DATA, "--groups", "auto", "--threshold", "0.01", *options))
     assert set(found["importances"]) == {"bm25+clicks+price"}
+    done = command("explain", OLD, DATA, "--groups", "bm25+price,clicks", "--query", "q3", *options[:2])
+    assert "one group: bm25, price\n" in done.stdout
+    assert "over 1 query, and" in done.stdout
     assert set(parsed(command("explain", OLD, DATA, "--groups", "auto", *options))["importances"]) == set(
         NAMES
     )
@@ -127,6 +130,14 @@ def test_two_models_are_compared(command):
     assert written["features"] == found.importances
     assert len(written["swaps"]) == len(found.swaps)
     assert written["swaps"][0]["features"].keys() == set(NAMES)
+
+
+def test_a_file_may_come_from_standard_input(command):
+    done = command(
+        "explain", OLD, "-", "--names", "names.txt", "--format", "json", input=Path(DATA).read_text()
+    )
+    assert parsed(done)["importances"] == listwise(model(), queries(), "nDCG@10").importances
+    assert done.exit_code == 0
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv"])
@@ -236,6 +247,7 @@ def test_a_pickle_is_refused_unless_it_is_trusted(command):
         ((OLD, OLD), 3, "the grade is not a number"),
         ((OLD, DATA, "--pair", "q1d0", "q9x"), 1, "unknown document 'q9x'; did you mean q9d"),
         ((OLD, DATA, "--pair", "q1d0", "q2d0"), 1, "no query has both documents, q1d0 and q2d0"),
+        ((OLD, DATA, "--pair", "q1d0", "q1d0"), 1, "--pair names the document q1d0 twice; name two"),
         ((OLD, DATA, "--query", "q11"), 1, "unknown query 'q11'; did you mean q1"),
         ((OLD, DATA, "-m", "nDGC"), 1, "unknown measure 'nDGC'; did you mean nDCG?"),
         ((OLD, DATA, "--groups", "bm25+x"), 1, "unknown feature"),

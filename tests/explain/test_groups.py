@@ -96,3 +96,15 @@ def test_missing_features_are_named():
     with pytest.raises(DataError, match="lacks the feature 'c'"):
         correlated_groups([named], ["a", "c"])
     assert correlated_groups([named], ["b", "a"]) == (("b", "a"),)
+
+
+def test_some_of_the_columns_may_be_looked_at():
+    named = QueryFeatures.of("q", CHAIN.documents, CHAIN.features, CHAIN.grades, names=["a", "b", "c"])
+    assert correlated_groups([named], ["c", "b"], threshold=0.85) == (("c", "b"),)
+    with pytest.raises(DataError, match="lacks the feature 'x'"):
+        correlated_groups([named], ["c", "x"])
+
+
+def test_the_threshold_is_a_number():
+    with pytest.raises(ValueError, match="threshold must be above 0 and at most 1, got 'x'"):
+        correlated_groups([CHAIN], NAMES, threshold="x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -46,6 +47,30 @@ def test_bad_models_are_told_what_came_back(case: str) -> None:
     fn, said = BAD_MODELS[case]
     with pytest.raises(ModelError, match=said):
         pairwise(CallableAdapter(fn, NAMES), (2.0, 0.2, 1.0), (1.5, 0.9, 2.0))
+
+
+def test_differences_that_overflow_are_told_as_such(user_backend: Backend) -> None:
+    model = CallableAdapter(lambda x: x[:, 0], ["x", "y"], user_backend)
+    for method in ("exact", "antithetic"):
+        with pytest.raises(ModelError, match=r"scores up to 1e\+308 in size, whose differences overflow"):
+            pairwise(model, [1e308, 0.0], [-1e308, 1.0], method=method)
+
+
+@pytest.mark.parametrize("made", [dict, collections.OrderedDict])
+def test_a_mapping_of_scores_is_called_one(made: type) -> None:
+    model = CallableAdapter(lambda x: made(logits=x[:, 0]), ["x", "y"])
+    with pytest.raises(ModelError, match=rf"returned a {made.__name__} of 'logits'; one score a row"):
+        pairwise(model, [1.0, 2.0], [3.0, 4.0])
+
+
+def test_numbers_beyond_float64_are_refused() -> None:
+    with pytest.raises(DataError, match="a holds values that are no numbers"):
+        pairwise(CallableAdapter(worked, NAMES), [10**400, 0, 0], [1, 1, 1])
+
+
+def test_words_ask_for_codes() -> None:
+    with pytest.raises(DataError, match=r"no numbers.*; give categories by the codes of the model"):
+        pairwise(CallableAdapter(worked, NAMES), {**dict.fromkeys(NAMES, 1.0), "price": "H"}, [1, 1, 1])
 
 
 def test_scores_that_are_not_finite_are_found_on_every_backend(user_backend: Backend) -> None:
@@ -195,6 +220,8 @@ def test_missing_and_surplus_features_are_named() -> None:
         pairwise(model, (1, 2, 3), {"bm25": 1, "freshness": 1, "price": "cheap"})
     with pytest.raises(DataError, match="a holds 2 rows; give one document, or call pairwise_many"):
         pairwise(model, [[1, 2, 3], [1, 2, 3]], (1, 2, 3))
+    with pytest.raises(DataError, match="a has 0 rows and b 1"):
+        pairwise_many(CallableAdapter(worked, NAMES), np.ones((0, 3)), np.ones((1, 3)))
     with pytest.raises(DataError, match="a has 2 rows and b 3"):
         pairwise_many(model, np.zeros((2, 3)), np.zeros((3, 3)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ltr_data import Floats, lambdarank_example, pairs_of, single, with_gaps
 from tree_checks import check_by_coalitions, check_trees, interventional
 
 from ranklens.core import ModelError
+from ranklens.explain import adapt, pairwise
 from ranklens.explain.models.sklearn import SklearnModel
 
 pytest.importorskip("sklearn")
@@ -119,3 +121,13 @@ def test_names_come_from_the_frame_it_was_fitted_with(example: tuple[Floats, Flo
         SklearnModel(unnamed)
     with pytest.raises(ModelError, match="has 40 features, and names holds 2"):
         SklearnModel(unnamed, ["a", "b"])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+def test_rows_that_the_model_refuses_are_refused_in_closed_form(value: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    fitted = ensemble.GradientBoostingRegressor(n_estimators=3, random_state=0).fit(rows, rows[:, 0])
+    model = adapt(fitted, ["x", "y"])
+    assert pairwise(model, rows[0], rows[1]).method == "tree"
+    with pytest.raises(ModelError, match="the scikit-learn model raised ValueError"):
+        pairwise(model, rows[0], [0.5, value])

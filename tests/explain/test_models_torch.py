@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,28 @@ def test_a_module_with_a_column_a_class_is_refused() -> None:
     model = adapt(torch.nn.Linear(2, 3), ["x", "y"])
     with pytest.raises(ModelError, match=r"the torch module returned an array of shape \(6, 3\) for 6 rows"):
         pairwise(model, (0.0, 0.0), (1.0, 1.0))
+
+
+def test_a_module_without_weights_is_refused() -> None:
+    with pytest.raises(ModelError, match="lies on the meta device, which holds no numbers; load its weights"):
+        adapt(torch.nn.Linear(2, 1, device="meta"), ["x", "y"])
+
+
+def test_a_function_that_turns_numpy_into_tensors_and_then_fails_is_advised() -> None:
+    weights = np.asarray([2.0, 3.0])
+
+    def score(x: Any) -> Any:
+        return torch.tanh(x @ torch.tensor(weights))
+
+    with pytest.raises(ModelError, match=r"CallableAdapter\(fn, names, backend='torch'\)"):
+        pairwise(adapt(score, ["x", "y"]), [1.0, 2.0], [3.0, 4.0])
+
+
+def test_a_module_bound_to_a_function_makes_it_one_of_torch() -> None:
+    layer = torch.nn.Linear(2, 1, dtype=torch.float64)
+    bound = functools.partial(lambda module, x: module(x).detach(), layer)
+    found = pairwise(adapt(bound, ["x", "y"]), [0.0, 0.0], [1.0, 1.0])
+    assert list(found.contributions.values()) == pytest.approx(layer.weight.detach()[0].tolist())
 
 
 def test_global_random_state_of_torch_is_left_alone() -> None:

@@ -110,13 +110,13 @@ def command(session: Session, /, **options: Any) -> None:
     document: Document
     if options["pair"]:
         found = explained.pair(task, session, options)
-        document = explained.pair_document(found, options)
+        document = explained.pair_document(task, found, options)
     elif options["compare_with"]:
         found = explained.change(task, session, options)
         document = explained.change_document(found, options)
     else:
         found = explained.importances(task, session, options)
-        document = explained.importance_document(found, options)
+        document = explained.importance_document(task, found, options)
     if options["plot"] is not None:
         draw(found, options["plot"], options["top"])
     frame: dict[str, Any] = {}

@@ -74,6 +74,8 @@ def change(task: Task, session: Session, options: Mapping[str, Any]) -> ModelCha
 def _query_of(queries: Sequence[Any], documents: Sequence[str]) -> Any:
     from ranklens.core import UnknownNameError
 
+    if documents[0] == documents[1]:
+        raise UseError(f"--pair names the document {documents[0]} twice; name two")
     found = [query for query in queries if set(documents) <= set(query.documents)]
     if len(found) > 1:
         listed = ", ".join(query.query_id for query in found[:3])
@@ -87,9 +89,10 @@ def _query_of(queries: Sequence[Any], documents: Sequence[str]) -> Any:
     return found[0]
 
 
-def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -> Document:
+def importance_document(task: Task, found: ListwiseImportance, options: Mapping[str, Any]) -> Document:
     """Return the table of importances."""
     metric, n_queries = f"{found.measure} drop", found.baseline.n_queries
+    query = "query" if n_queries == 1 else "queries"
     rows = [(name, value, found.n_moved(name)) for name, value in found.ranked()]
     table = Table(
         None,
@@ -98,12 +101,13 @@ def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -
     )
     return Document(
         headline=[
-            f"{found.measure} is {fixed(found.baseline.mean)} over {n_queries} queries, and drops by this "
+            f"{found.measure} is {fixed(found.baseline.mean)} over {n_queries} {query}, and drops by this "
             "when a feature is shuffled within them"
         ],
         tables=[table],
         notes=[
             *_rest(len(rows), options, "features"),
+            *_grouped(task),
             f"{found.n_repeats} shuffles a query, seed {found.seed}; {found.n_model_rows} rows scored",
             UNREALISTIC,
         ],
@@ -112,7 +116,7 @@ def importance_document(found: ListwiseImportance, options: Mapping[str, Any]) -
     )
 
 
-def pair_document(found: PairwiseExplanation, options: Mapping[str, Any]) -> Document:
+def pair_document(task: Task, found: PairwiseExplanation, options: Mapping[str, Any]) -> Document:
     """Return the table of contributions."""
     a, b = options["pair"]
     digits = decimals(found.contributions.values())
@@ -145,6 +149,7 @@ def pair_document(found: PairwiseExplanation, options: Mapping[str, Any]) -> Doc
         tables=[Table(None, header, cells)],
         notes=[
             *_rest(len(rows), options, "features"),
+            *_grouped(task),
             f"Shapley values of the step from A to B, {how} ({found.method}); "
             f"{found.n_model_rows} rows scored",
             UNREALISTIC,
@@ -202,6 +207,11 @@ def _top(rows: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
 def _rest(n: int, options: Mapping[str, Any], what: str) -> list[str]:
     hidden = n - options["top"] if options["top"] else 0
     return [f"and {hidden} smaller {what} (--top 0 shows all)"] if hidden > 0 else []
+
+
+def _grouped(task: Task) -> list[str]:
+    """Say in full who is in a group; a cell of a table may be cut."""
+    return [f"one group: {', '.join(group)}" for group in task.groups or ()]
 
 
 def _grade(grade: float | None) -> str | None:

@@ -195,7 +195,8 @@ class ModelChange:
             listed = ", ".join(f"{query} {_signed(value)}" for query, value in moved[:SHOWN])
             lines.append(f"queries: {listed}{_more(len(moved))}")
         lines.append(
-            f"{_counted(self.n_swaps, 'swap')} of documents, {len(self.swaps)} with an effect on the measure:"
+            f"{_counted(self.n_swaps, 'swap')} of documents, {len(self.swaps)} with an effect on the measure"
+            f"{':' if self.swaps else ''}"
         )
         lines += [str(swap) for swap in self.swaps[:SHOWN]]
         if len(self.swaps) > SHOWN:

@@ -111,6 +111,12 @@ class PairwiseExplanation(Presentable):
             feature_names=names,
         )
 
+    def plot(self, axes: Any = None, *, n: int = SHOWN) -> Any:
+        """Draw the way from A's score to B's, the `n` largest steps, and return the axes (of matplotlib)."""
+        from ranklens.core.pictures import waterfall
+
+        return waterfall(self, axes, n=n)
+
     def __str__(self) -> str:
         digits = decimals(self.contributions.values())
         lines = [_headline(self, digits)]

@@ -53,6 +53,7 @@ def explain_trees(
             *arrays, there_a, there_b = _on_host(*parts.arrays, a, b)
             host = [parts.on_host(arrays), there_a, there_b]
     rows_a, rows_b = promoted(host[1], host[2])
+    model.check_rows(rows_a, rows_b)
     none = np.zeros(n, dtype=np.int64)
     return PairwiseExplanations(
         names=players.labels,

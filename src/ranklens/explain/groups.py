@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.explain.models.base import checked_names
-from ranklens.explain.queries import Queries, stacked
+from ranklens.explain.queries import Queries, query_list, stacked
+from ranklens.io.query_features import QueryFeatures
 from ranklens.kernels.rank_correlation import rank_products
 
 TOLERANCE = 1e-9
@@ -37,7 +38,7 @@ def correlated_groups(
     ----------
     queries : iterable of QueryFeatures
     names : iterable of str
-        The features; those of a model are ``model.names``.
+        The features; those of a model are ``model.names``. Columns of other names are left out.
     threshold : float, default 0.8
         Above 0 and at most 1. A correlation that falls short by rounding alone counts as equal.
     within_query : bool, default True
@@ -64,21 +65,24 @@ def correlated_groups(
     >>> correlated_groups([query], ["bm25", "bm25_title", "price"], threshold=0.85)
     (('bm25_title', 'price'),)
     """
-    if not 0.0 < threshold <= 1.0:
-        raise ValueError(f"threshold must be above 0 and at most 1, got {threshold}")
+    if not isinstance(threshold, (int, float)) or not 0.0 < threshold <= 1.0:
+        raise ValueError(f"threshold must be above 0 and at most 1, got {threshold!r}")
     labels = checked_names(names)
-    correlations = rank_correlations(queries, labels, within_query=within_query)
+    correlations = rank_correlations(query_list(queries), labels, within_query=within_query)
     joined = np.argwhere(np.triu(np.abs(correlations) >= threshold - TOLERANCE, 1))
     return _components(labels, joined.tolist())
 
 
-def rank_correlations(queries: Queries, names: Sequence[str], *, within_query: bool = True) -> Floats:
+def rank_correlations(
+    queries: Sequence[QueryFeatures], names: Sequence[str], *, within_query: bool = True
+) -> Floats:
     """Return Spearman's rho of each two features, shape (k, k); 0 where one of them is constant.
 
     Average ranks, centred within each query, and covariances pooled over the queries. Of a pair the documents
     count that have both values.
     """
-    stack = stacked(queries, names)
+    others = {name for query in queries for name in query.names or ()}
+    stack = stacked(queries, names, others=others)
     k = len(stack.host[0])
     edges = stack.starts if within_query else stack.starts[[0, -1]]
     products, squares = np.zeros((k, k)), np.zeros((k, k))

@@ -212,7 +212,7 @@ def require_one_score_a_row(model: Model, found: PairwiseExplanations) -> None:
 def _paired(a: Any, b: Any) -> tuple[Any, Any]:
     """Let a single row stand for as many as the other has."""
     n_a, n_b = a.shape[0], b.shape[0]
-    if n_a != n_b and 1 not in (n_a, n_b):
+    if n_a != n_b and (1 not in (n_a, n_b) or 0 in (n_a, n_b)):
         raise DataError(f"a has {n_a} rows and b {n_b}; row i of one belongs to row i of b")
     return (_repeated(a, n_b) if n_a == 1 else a), (_repeated(b, n_a) if n_b == 1 else b)
 

@@ -182,9 +182,10 @@ def _numbers(values: Any, what: str, names: Sequence[str] | None = None) -> Rows
         if found.dtype.kind not in "fiub":
             # None stands for a missing value in frames and dictionaries.
             found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         where = f" ({_culprit(values, names)})" if names is not None else ""
-        raise DataError(f"{what} holds values that are no numbers{where}: {error}") from error
+        advice = "; give categories by the codes of the model" if "to float: '" in str(error) else ""
+        raise DataError(f"{what} holds values that are no numbers{where}: {error}{advice}") from error
     return found
 
 

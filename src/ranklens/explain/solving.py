@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, rows_within, to_host
+from ranklens.core import ModelError
 from ranklens.core.explanations import PairwiseExplanations
 from ranklens.explain.asking import call_size, game_values, raise_not_finite, require_repeatable
 from ranklens.explain.games import ExactGame, Game, Pairs, game_of
@@ -178,6 +179,11 @@ class Answer(NamedTuple):
         score_a, score_b, again, largest = rest
         index, where = game.pairs.index, (game.pairs.index[:, None], game.pairs.players)
         if not (np.isfinite(largest).all() and np.isfinite(found).all()):
+            if np.isfinite(largest).all():
+                raise ModelError(
+                    f"{setup.model.kind} returned scores up to {largest.max():.3g} in size, whose "
+                    "differences overflow; scale the scores down"
+                )
             raise_not_finite(setup.model, game)
         require_repeatable(setup.model, score_a, again, largest)
         turned = np.zeros(len(index), dtype=np.bool_)
@@ -195,7 +201,9 @@ class Answer(NamedTuple):
 
 def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
     """Return contributions, errors, both scores, the score of A once more, and the largest score."""
-    found = game.solve(values)
+    # What overflows is told when all is on the host.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = game.solve(values)
     errors = found.errors if found.errors is not None else xp.zeros_like(found.contributions)
     again = found.score_a if isinstance(game, ExactGame) else values[:, -1]
     # Sums are new arrays; views would keep all scores alive.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, current_backend, is_array, to_host
 from ranklens.core import ModelError
@@ -34,6 +35,10 @@ class Model(ABC):
 
     pure = False
     """Whether it cannot but answer a row the same each time."""
+
+    takes_nan = True
+    takes_huge = True
+    """Whether it takes infinity, and numbers beyond float32."""
 
     absent = 0.0
     """What its library takes a feature for that a line of a LETOR (SVMlight) file leaves out."""
@@ -68,6 +73,18 @@ class Model(ABC):
     def trees(self) -> Any:
         """Return the model's `TreeEnsemble`; None where it has no closed form and must be asked."""
         return None
+
+    def check_rows(self, *rows: NDArray[Any]) -> None:
+        """Let the model raise its own error for host rows that it may refuse and its trees would take."""
+        for some in rows:
+            odd = np.zeros(len(some), dtype=np.bool_)
+            if not self.takes_nan:
+                odd |= np.isnan(some).any(axis=1)
+            if not self.takes_huge:
+                odd |= (np.abs(some) > np.finfo(np.float32).max).any(axis=1)
+            if odd.any():
+                with np.errstate(over="ignore"):
+                    self.ask(np.asarray(some[odd], dtype=np.float64))
 
     def columns_read(self) -> frozenset[int] | None:
         """Return the columns that its trees look at; None where it has no closed form."""
@@ -122,8 +139,14 @@ class Model(ABC):
         try:
             answer = self.predict(points)
         except Exception as error:
-            raise (error if isinstance(error, ModelError) else raised(self.kind, error, points)) from error
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"{raised(self.kind, error, points)}{self.advice(error)}") from error
         return self.one_score_a_row(answer, points)
+
+    def advice(self, error: Exception) -> str:
+        """Return what to do about an exception of the model, to be put behind its message."""
+        return ""
 
     def one_score_a_row(self, answer: Any, points: Any) -> Any:
         """Return `answer` as a vector of the namespace of `points`, or say what it is instead."""
@@ -180,6 +203,9 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
 def _host(answer: Any, kind: str) -> Any:
     if answer is None or isinstance(answer, (str, bytes)):
         raise ModelError(f"{kind} returned {answer!r}; one score a row is needed")
+    if isinstance(answer, Mapping):
+        keys = ", ".join(map(repr, list(answer)[:3]))
+        raise ModelError(f"{kind} returned a {type(answer).__name__} of {keys}; one score a row is needed")
     if is_array(answer):
         return to_host(answer)[0]
     try:

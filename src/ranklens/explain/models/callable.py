@@ -41,6 +41,13 @@ class CallableAdapter(Model):
         super().__init__(names, open_backend(backend) if isinstance(backend, str) else backend)
         self.fn = fn
 
+    def advice(self, error: Exception) -> str:
+        if self._backend is None and "Tensor" in str(error):
+            return (
+                "; a function that wants its points from torch: CallableAdapter(fn, names, backend='torch')"
+            )
+        return ""
+
     def predict(self, points: Any) -> Any:
         answer = self.fn(points)
         # A function may hand out the same buffer each time.

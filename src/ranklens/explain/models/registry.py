@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from collections.abc import Callable, Iterable
@@ -108,10 +109,13 @@ def library_of(model: Any) -> str | None:
 
 def language_of(function: Any) -> str | None:
     """Return "jax" or "torch" where a plain function refers to something of that library, else None."""
+    values: list[Any] = []
     for _ in range(8):
         inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
         if inner is None:
             break
+        if isinstance(function, functools.partial):
+            values += [*function.args, *function.keywords.values()]
         function = inner
     function = getattr(function, "__func__", function)
     if not isinstance(function, FunctionType):
@@ -120,7 +124,7 @@ def language_of(function: Any) -> str | None:
         return None
     codes = _codes(function)
     names = {name for code in codes for name in code.co_names}
-    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    values += [function.__globals__[name] for name in names if name in function.__globals__]
     for cell in function.__closure__ or ():
         with suppress(ValueError):  # a cell that is not filled yet
             values.append(cell.cell_contents)

@@ -46,7 +46,7 @@ class SklearnModel(TreeModel):
             raise ModelError(f"the scikit-learn model has {n} features, and names holds {len(self.names)}")
         self.model = model
         # Histogram gradient boosting always takes NaN; other trees only where they have seen one.
-        self.takes_nan = hasattr(model, "_predictors")
+        self.takes_nan = self.takes_huge = hasattr(model, "_predictors")
 
     def predict(self, points: Any) -> Any:
         with warnings.catch_warnings():

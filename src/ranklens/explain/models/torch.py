@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from ranklens.arrays import Backend, backend_of, open_backend
+from ranklens.core import ModelError
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import needed
 
@@ -26,6 +27,11 @@ class TorchModel(Model):
     names : iterable of str
         The k features.
 
+    Raises
+    ------
+    ModelError
+        When the module has no weights yet (they lie on the meta device).
+
     Examples
     --------
     >>> import torch
@@ -39,6 +45,11 @@ class TorchModel(Model):
     def __init__(self, module: Any, names: Iterable[str]) -> None:
         tensors = chain(module.parameters(), module.buffers())
         floating = next((tensor for tensor in tensors if tensor.is_floating_point()), None)
+        if floating is not None and floating.is_meta:
+            raise ModelError(
+                "the torch module lies on the meta device, which holds no numbers; load its weights first "
+                "(to_empty(device=...) and load_state_dict)"
+            )
         super().__init__(names, _backend(floating))
         self.module = module
         self._dtype = None if floating is None else floating.dtype

@@ -30,7 +30,6 @@ class TreeModel(Model):
 
     tolerance = 1e-12
     """How far the sum of the trees may be from the model's score, relative to the largest possible sum."""
-    takes_nan = True
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names, open_backend("numpy"))

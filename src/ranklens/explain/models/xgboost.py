@@ -39,6 +39,7 @@ class XGBoostModel(TreeModel):
 
     kind = "the XGBoost model"
     tolerance = 1e-5
+    takes_huge = False
     absent = math.nan
 
     def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
