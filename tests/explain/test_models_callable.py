@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import copy
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,6 +63,22 @@ def test_a_mapping_of_scores_is_called_one(made: type) -> None:
     model = CallableAdapter(lambda x: made(logits=x[:, 0]), ["x", "y"])
     with pytest.raises(ModelError, match=rf"returned a {made.__name__} of 'logits'; one score a row"):
         pairwise(model, [1.0, 2.0], [3.0, 4.0])
+
+
+def test_a_mapping_of_columns_is_many_rows() -> None:
+    model = CallableAdapter(lambda x: x[:, 0] - x[:, 1], ["x", "y"])
+    found = pairwise_many(model, {"y": [1, 2, 3], "x": [4, 5, 6]}, {"x": 0.0, "y": 0.0})
+    assert found.contributions.tolist() == [[-4.0, 1.0], [-5.0, 2.0], [-6.0, 3.0]]
+    with pytest.raises(DataError, match="columns of a have different numbers of values: 'x' 1 and 'y' 2"):
+        pairwise_many(model, {"y": [1, 2], "x": [4]}, {"x": 0.0, "y": 0.0})
+    with pytest.raises(DataError, match="a lacks the feature 'x'"):
+        pairwise_many(model, {"y": [1, 2]}, {"x": 0.0, "y": 0.0})
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_adapted_model_says_what_to_pickle_instead(copied: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="cannot be pickled or copied; pickle the model itself, and adapt it"):
+        copied(CallableAdapter(worked, NAMES))
 
 
 def test_numbers_beyond_float64_are_refused() -> None:

@@ -42,9 +42,9 @@ def one_row(values: Any, names: Sequence[str], what: str) -> Rows:
 def many_rows(values: Any, names: Sequence[str], what: str, *, single: bool = False) -> Rows:
     """Return documents' features, shape (n, k), in the order of `names`; see `one_row`.
 
-    `values` may be a frame, a sequence of mappings, or an array of shape (n, k).
+    `values` may be a frame, a mapping of names to columns, a sequence of mappings, or an array, shape (n, k).
     """
-    columns = frame_columns(values)
+    columns = _record(values) if isinstance(values, Mapping) else frame_columns(values)
     if columns is not None:
         return _from_columns(columns, names, what)
     if isinstance(values, (list, tuple)) and values and _is_record(values[0]):
@@ -160,7 +160,12 @@ def _from_records(records: Sequence[Any], names: Sequence[str], what: str) -> Ro
 
 def _from_columns(columns: Mapping[str, Any], names: Sequence[str], what: str) -> Rows:
     check_names(columns, names, what)
-    return np.stack([_numbers(columns[name], f"column {name!r} of {what}") for name in names], axis=1)
+    found = [np.atleast_1d(_numbers(columns[name], f"column {name!r} of {what}")) for name in names]
+    lengths = {len(column): name for column, name in zip(found, names, strict=True)}
+    if len(lengths) > 1:
+        shown = " and ".join(f"{name!r} {n}" for n, name in list(lengths.items())[:2])
+        raise DataError(f"the columns of {what} have different numbers of values: {shown}")
+    return np.stack(found, axis=1)
 
 
 def check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:

@@ -46,6 +46,12 @@ class Model(ABC):
     first_feature: int | None = None
     """The number of its first column in such files; None where they may count from 0 or from 1."""
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(
+            f"{self.kind}, adapted, cannot be pickled or copied; pickle the model itself, and adapt it where "
+            "it is loaded"
+        )
+
     def __init__(self, names: Iterable[str], backend: Backend | None = None) -> None:
         self.names = checked_names(names)
         self._backend = backend
