@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled, steady
-from ranklens.kernels.resample_sums import resample_sums
+from ranklens.arrays.jax_ends import ends_of_columns
+from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, resample_sums
 from ranklens.kernels.resampled_ends import resampled_ends
 from ranklens.kernels.resamples import order_statistics
 from ranklens.kernels.row_moments import row_moments
@@ -78,12 +79,20 @@ def _ratio_ends(sample: Sample, options: Options) -> Job[Ends]:
     if backend.name == "numpy":
         ends = ratio_ends_as_alone(sample.values, sums, size_sums, tail.ranks, options.seed)
     else:
-        ends = compiled(order_statistics, backend, static=("ranks",))(sums / size_sums, ranks=tail.ranks)
+        ends = _ordered(sums / size_sums, tail.ranks, backend)
     del sums
     totals, factor, ends = yield sample.values, sample.factor, ends
     near_low, low, high, near_high = np.asarray(ends, dtype=np.float64).T
     within = tail.between(near_low, low), tail.between(near_high, high)
     return _finished(sample, totals, factor, within)
+
+
+def _ordered(ratios: Any, ranks: tuple[int, int, int, int], backend: Backend) -> Any:
+    """Return the elements of four ranks of each row on a device."""
+    if backend.name != "jax" or ratios.shape[0] < ROWS_WORTH_COUNTING:
+        return compiled(order_statistics, backend, static=("ranks",))(ratios, ranks=ranks)
+    by_resample = backend.xp.matrix_transpose(ratios)
+    return compiled(ends_of_columns, backend, static=("ranks",))(by_resample, ranks=ranks)
 
 
 def _finished(sample: Sample, totals: Any, factor: Any, ends: tuple[Floats, Floats]) -> Ends:
