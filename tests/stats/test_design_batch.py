@@ -179,7 +179,7 @@ def test_every_backend_decides_alike(user_backend, interval):
         )
 
 
-@pytest.mark.parametrize("name", ["jax", "torch", "array_api_strict"])
+@pytest.mark.parametrize("name", [pytest.param("jax", marks=pytest.mark.slow), "torch", "array_api_strict"])
 @pytest.mark.parametrize("method", ["monte-carlo", "exact"])
 def test_tables_agree_on_every_backend(name, method):
     pytest.importorskip(name)
@@ -329,6 +329,26 @@ def test_wilcoxon_of_many_rows_is_scipys():
     weighted = compare_deltas(deltas, beside="wilcoxon", weights=np.arange(1.0, 31.0), n_resamples=20,
                               n_permutations=20, correction=None)  # fmt: skip
     assert np.isnan(weighted.p_wilcoxon).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (0, 0), (3, 0), (1, 1), (2, 2), (4, 30)])
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("kept", [0, 20])
+def test_hostile_shapes_under_a_design(shape, interval, kept):
+    n = shape[1]
+    for method in ("monte-carlo", "auto"):
+        for design in (
+            {"margin": 0.1},
+            {"weights": np.arange(1.0, n + 1.0)},
+            {"clusters": np.arange(n) // 2, "beside": "t"},
+        ):
+            table = compare_deltas(
+                np.zeros(shape), method=method, interval=interval, min_queries=kept, correction="maxt",
+                n_resamples=50, n_permutations=500, **design,
+            )  # fmt: skip
+            n_units = n // 2 + n % 2 if "clusters" in design else n
+            tested = n_units >= max(kept, 2)
+            assert np.isnan(table.p_value).tolist() == [not tested] * shape[0]
 
 
 @pytest.mark.parametrize(

@@ -77,12 +77,24 @@ def wilcoxon_p_value(deltas: Floats, asked: Hypothesis = DIFFERENT, *, size: flo
     >>> wilcoxon_p_value(np.array([1.0, 2.0, -3.0, 4.0, 5.0]))
     0.3125
     """
-    shifted = deltas + asked.shift
-    band = ROUNDING * max(size, abs(asked.shift), float(np.abs(deltas).max()))
-    kept = shifted[np.abs(shifted) > band]
-    if not len(kept):
-        return 1.0
-    return exact_p_value(np.sign(kept) * _twice_the_ranks(np.abs(kept), band), asked.alternative).p_value
+    ranks = signed_ranks(deltas, asked.shift, size=size)
+    return exact_p_value(ranks, asked.alternative).p_value if ranks.any() else 1.0
+
+
+def signed_ranks(deltas: Floats, shift: float = 0.0, *, size: float = 0.0) -> Floats:
+    """Return twice the rank of each of deltas + shift by size, with its sign; 0 for what is rounding alone.
+
+    Examples
+    --------
+    >>> signed_ranks(np.array([0.5, -0.25, 0.0, 0.25])).tolist()
+    [6.0, -3.0, 0.0, 3.0]
+    """
+    shifted = deltas + shift
+    band = ROUNDING * max(size, abs(shift), float(np.abs(deltas).max()))
+    kept = np.flatnonzero(np.abs(shifted) > band)
+    ranks = np.zeros(len(deltas))
+    ranks[kept] = np.sign(shifted[kept]) * _twice_the_ranks(np.abs(shifted[kept]), band)
+    return ranks
 
 
 def _twice_the_ranks(magnitudes: Floats, band: float) -> Floats:

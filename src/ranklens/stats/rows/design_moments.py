@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import open_backend
-from ranklens.stats.beside import DIFFERENT, wilcoxon_p_value
+from ranklens.stats.beside import DIFFERENT, signed_ranks
 from ranklens.stats.design import Hypothesis
+from ranklens.stats.exact.p_values import exact_p_values
+from ranklens.stats.lattice import EPS
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.ratio import effect_of, mean_of, standard_error
 from ranklens.stats.reference import Reference
 from ranklens.stats.rows.descriptions import means_of, moments_of
 from ranklens.stats.rows.design_units import Group
+from ranklens.stats.rows.jobs import together
 from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
@@ -107,8 +109,9 @@ def group_beside(
     if "wilcoxon" in options.beside:
         found["p_wilcoxon"] = [None] * len(deltas)
         if group.units is None:
-            rows = zip(group.measured(deltas), size.tolist(), strict=True)
-            found["p_wilcoxon"] = [_wilcoxon(row, hypotheses, at) for row, at in rows]
+            own = group.measured(deltas)
+            each = [wilcoxon_p_values(own, size, asked) for asked in hypotheses]
+            found["p_wilcoxon"] = np.max(np.stack(each), axis=0).tolist()
     return found
 
 
@@ -130,5 +133,15 @@ def t_p_values(df: int, means: Floats, errors: Floats, size: Floats, asked: Hypo
     return np.asarray(np.where(errors == 0.0, without, p))
 
 
-def _wilcoxon(deltas: Floats, hypotheses: Sequence[Hypothesis], size: float) -> float:
-    return max(wilcoxon_p_value(deltas, asked, size=size) for asked in hypotheses)
+def wilcoxon_p_values(deltas: Floats, size: Floats, asked: Hypothesis = DIFFERENT) -> Floats:
+    """Return the p-values of Wilcoxon's signed-rank test of rows (k, n), as `wilcoxon_p_value` does of one.
+
+    Examples
+    --------
+    >>> wilcoxon_p_values(np.array([[1.0, 2.0, -3.0, 4.0, 5.0]]), np.zeros(1)).tolist()
+    [0.3125]
+    """
+    rows = zip(deltas, size.tolist(), strict=True)
+    ranks = np.stack([signed_ranks(row, asked.shift, size=at) for row, at in rows])
+    (found,) = together([exact_p_values(ranks, EPS, asked.alternative, open_backend("numpy"))])
+    return np.asarray(found.p_value)
