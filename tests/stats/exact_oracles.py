@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 EPS = Fraction(1, 2**52)
 
 
@@ -67,3 +69,24 @@ def bootstrap_quantiles(integers: Sequence[int], levels: Sequence[Fraction]) -> 
                 ends.append(Fraction(total, n))
                 break
     return ends
+
+
+def pruned_two_sided_p(deltas: Sequence[float]) -> Fraction:
+    """Meet in the middle over the floats themselves, times a power of two: for up to 46 of them."""
+    exact = [Fraction(float(delta)) for delta in deltas if delta]
+    unit = Fraction(2) ** (61 - math.frexp(float(sum(map(abs, exact))))[1])
+    signed = [round(delta * unit) for delta in exact]
+    magnitudes = np.sort(np.abs(np.array(signed, dtype=np.int64)))
+    observed, total = abs(sum(signed)), int(magnitudes.sum())
+    band = math.ceil(8 * EPS * total)
+    if observed <= band:
+        return Fraction(1)
+    halves = []
+    for half in (magnitudes[::2], magnitudes[1::2]):
+        sums = np.zeros(1, dtype=np.int64)
+        for value in half:
+            sums = np.concatenate([sums, sums + value])
+        halves.append(np.sort(sums))
+    left = (total - observed + band) // 2 - halves[0]
+    ways = int(np.searchsorted(halves[1], left[::-1], side="right").sum())
+    return Fraction(2 * ways, 2 ** len(magnitudes))

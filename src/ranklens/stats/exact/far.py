@@ -12,6 +12,8 @@ from ranklens.arrays import Backend
 from ranklens.kernels.exact_folds import folded_sum
 from ranklens.kernels.exact_fourier import tilted_tail
 from ranklens.kernels.exact_recurrences import Nodes, stepped_tilted_products
+from ranklens.stats.exact.near import LOOKED_AT_IN_LONG, LOOKED_AT_IN_SHORT
+from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import EPS, Inverted, SmoothRows, unseen
 from ranklens.stats.exact.tail import FlipTails
@@ -74,7 +76,11 @@ def tilted_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job
     squares = folded_sum(np.log(0.5 + 0.5 * law.tanhs * law.tanhs) * (law.rows.values > 0.0))
     squares = squares + log_atom + law.rows.n * math.log(2.0)
     at_threshold = np.exp(np.minimum(log_atom - law.log_scale, 700.0))
-    error = unseen(largest, np.exp(0.5 * squares)) + rounding + at_threshold
+    looked_at = LOOKED_AT_IN_LONG if law.rows.is_long else LOOKED_AT_IN_SHORT
+    peaks = Peaks.of(tails.sums.magnitudes[chosen], law.rows.n, looked_at)
+    # A tilt narrows the law, and raises what comes back of its characteristic function.
+    returned = peaks.steps * np.maximum(law.rate, 1.0) * np.exp(peaks.log_height * law.spread**2)
+    error = unseen(largest, np.exp(0.5 * squares)) + rounding + at_threshold + 2.0 * returned * np.abs(mass)
     return Inverted(mass, error, law.log_scale)
 
 

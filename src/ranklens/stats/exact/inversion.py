@@ -25,6 +25,9 @@ _REACH = 8.5
 """Standard deviations beyond which T has a chance below 1e-15, by Hoeffding's 2·exp(-z²/2)."""
 
 
+_CAUTION = 2.0
+
+
 def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
     """Invert ∏ cos(y a_j) against a square wave that changes sign at the threshold, and again beyond T.
 
@@ -48,7 +51,9 @@ def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
     step = 2.0 * math.pi / half_period
     if not n_nodes or n_nodes * spectrum.values.shape[0] > MOST_CELLS:
         n_nodes, left = choose_nodes(spectrum, step, np.zeros_like(spectrum.values))
-        beyond = spectrum.caution * float(left.max()) + (0.0 if spectrum.half_step else 2.0 ** (1 - tail.n))
+        # Phases that are as good as random add up to the root of a sum of squares.
+        scattered = _CAUTION * spectrum.unseen / math.sqrt(n_nodes)
+        beyond = spectrum.caution * float(left.max()) + scattered
     both_sides = min(max(_outside(spectrum, n_nodes, step, backend), 0.0), 1.0)
     rounding = 8.0 * EPS * (tail.n + 16)
     return Mass(0.5 * both_sides, 0, 0.5 * (beyond + rounding), STEP)

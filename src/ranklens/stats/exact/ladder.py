@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, open_backend
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.stats.exact.counting import count_on_lattice
+from ranklens.stats.exact.conditioning import conditioned_mass
+from ranklens.stats.exact.counting import count_on_lattice, lattice_convolution
 from ranklens.stats.exact.far import tilted_inversions
 from ranklens.stats.exact.inversion import STEP as PLAIN
 from ranklens.stats.exact.inversion import plain_inversion
@@ -31,6 +32,10 @@ _FAR_OF_SHORT, _FAR = math.log(1e-4), math.log(1e-6)
 _LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
 """The relative errors of an inversion past which another step is tried, and past which long lists are."""
 
+_UNCERTAIN = 2e-3
+"""The relative error past which a row is conditioned on its largest differences."""
+
+_CONVOLVED_CELLS = 3e7
 _SURELY_NEAR = 3.5
 
 
@@ -56,6 +61,7 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
     found.put(met, ways, tails.n[met], 0.0, MEETING_STEP)
     _put_smooth(found, tails, (near, plain), (far, tilted))
     _put_rest(found, tails)
+    _condition(found, tails)
     return found
 
 
@@ -105,6 +111,22 @@ def _list_uncertain(found: Masses, tails: FlipTails, places: Counts) -> None:
     if places.size:
         short = list_bits(tails.take(places)) <= LONG_BITS
         count_listed(found, tails, places[short], LONG_BITS)
+
+
+def _condition(found: Masses, tails: FlipTails) -> None:
+    """Compute again, row by row, what is uncertain: differences of unequal sizes, or near a lattice."""
+
+    def compute(place: int) -> None:
+        mass = conditioned_mass(tails.row(place), _on_lattice)
+        if mass is not None and mass.error * found.ways[place] < found.error[place] * mass.ways:
+            found.put_one(place, mass)
+
+    for_each(compute, np.flatnonzero(_above(found, _UNCERTAIN)).tolist(), n_threads=n_cores())
+
+
+def _on_lattice(tail: FlipTail) -> Mass:
+    short = tail.n * (tail.limit + 1.0) <= _CONVOLVED_CELLS
+    return lattice_convolution(tail) if short else _inverted_alone(tail)
 
 
 def _inverted_alone(tail: FlipTail) -> Mass:

@@ -10,6 +10,8 @@ import numpy as np
 from ranklens.arrays import Backend
 from ranklens.kernels.exact_fourier import square_wave_tail
 from ranklens.kernels.exact_recurrences import Nodes, stepped_cosine_products
+from ranklens.stats.exact.clusters import clustered_atoms
+from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import EPS, Inverted, SmoothRows, unseen
 from ranklens.stats.exact.tail import FlipTails
@@ -20,14 +22,16 @@ REACH = 8.5
 
 _SHORT_NODES, _SEEN_OF_SHORT = Nodes(192, 8), 64
 _LONG_NODES, _SEEN_OF_LONG = Nodes(32, 1), 24
-_CAUTION = 4.0
+_CAUTION, _TOLD_APART = 4.0, 0.3
+LOOKED_AT_IN_SHORT, LOOKED_AT_IN_LONG = 90.0, 14.0
+"""The frequency up to which no return of the characteristic function goes unseen."""
 
 
 def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[Inverted]:
     """Invert ∏ cos(y a) against a square wave that changes sign at the threshold, and again beyond T.
 
-    The error allows for the nodes left out (see `unseen`), for rounding, and for half the chance that T may
-    have at the threshold itself, of which an inversion takes one half.
+    The error allows for the nodes left out (see `unseen` and `Peaks`), for rounding, and for half the chance
+    that T may have at the threshold itself, of which an inversion takes one half.
     """
     rows = SmoothRows.of(tails, chosen)
     nodes, first_seen = (_LONG_NODES, _SEEN_OF_LONG) if rows.is_long else (_SHORT_NODES, _SEEN_OF_SHORT)
@@ -51,4 +55,9 @@ def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[
     host = yield tuple(array for part in found for array in part)
     mass, seen = 0.5 * joined(list(host[0::2])), joined(list(host[1::2]))
     error = unseen(seen, _CAUTION * np.sqrt(rows.atom)) + 4.0 * EPS * (rows.n + 16) + 0.5 * rows.atom
+    looked_at = LOOKED_AT_IN_LONG if rows.is_long else LOOKED_AT_IN_SHORT
+    magnitudes = tails.sums.magnitudes[chosen]
+    error += Peaks.of(magnitudes, rows.n, looked_at).error()
+    if not rows.is_long:
+        error += clustered_atoms(magnitudes, rows.n, _TOLD_APART / looked_at * rows.unit)
     return Inverted(mass, error, np.zeros(len(chosen)))

@@ -31,8 +31,8 @@ _COPIES, _FLOAT_BYTES = 12, 8
 class SmoothRows(NamedTuple):
     """Magnitudes in units of the standard deviation of T, shape (width, rows), and where the tails begin.
 
-    `n`, `threshold` and `room`, the distance from there to the largest sum, and `atom`, a bound of the
-    chance of any single sum, have shape (rows,).
+    `n`, `threshold` and `room`, the distance from there to the largest sum, `atom`, a bound of the chance of
+    any single sum, and the `unit` itself have shape (rows,).
     """
 
     values: Floats
@@ -40,6 +40,7 @@ class SmoothRows(NamedTuple):
     threshold: Floats
     room: Floats
     atom: Floats
+    unit: Floats
 
     @classmethod
     def of(cls, tails: FlipTails, chosen: Counts) -> SmoothRows:
@@ -48,7 +49,7 @@ class SmoothRows(NamedTuple):
         unit = np.sqrt(folded_sum(values * values))
         begin = tails.begin[chosen]
         room = own.magnitudes.sum(axis=1) - begin
-        return cls(values / unit, own.n, begin / unit, room / unit, own.atom)
+        return cls(values / unit, own.n, begin / unit, room / unit, own.atom, unit)
 
     def take(self, places: Counts) -> SmoothRows:
         """Return some of the rows."""
@@ -58,6 +59,7 @@ class SmoothRows(NamedTuple):
             self.threshold[places],
             self.room[places],
             self.atom[places],
+            self.unit[places],
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,6 +63,17 @@ class Spectrum:
         """What the largest modulus seen is multiplied by to bound those not seen."""
         return 1.0 if self.multiplicities is None else _CAUTION
 
+    @property
+    def unseen(self) -> float:
+        """The root mean square of the modulus over all frequencies, unless different values make it larger.
+
+        Its square is the chance that two draws of T are equal.
+        """
+        n_values = self.values.shape[0]
+        return math.exp(
+            0.5 * log_coincidence(np.ones(n_values) if self.multiplicities is None else self.multiplicities)
+        )
+
     def weighted(self, per_value: Floats) -> Floats:
         """Multiply by the multiplicities."""
         return per_value if self.multiplicities is None else self.multiplicities * per_value
@@ -93,6 +105,21 @@ def spectrum_of(tail: FlipTail) -> Spectrum:
         (tail.total - tail.begin) / unit,
         (1 if tail.lattice else 0) / unit,
     )
+
+
+def log_coincidence(times: Floats) -> float:
+    """Return the logarithm of the chance that two draws of Σ ±a are equal, for different a so many `times`.
+
+    Sums of different values are taken not to agree by themselves.
+    """
+    different, occurring = np.unique(times, return_counts=True)
+    pairs = zip(different.tolist(), occurring.tolist(), strict=True)
+    return math.fsum(many * _log_central(int(time)) for time, many in pairs)
+
+
+@functools.lru_cache(maxsize=1024)
+def _log_central(times: int) -> float:
+    return math.lgamma(2 * times + 1) - 2.0 * math.lgamma(times + 1) - 2.0 * times * math.log(2.0)
 
 
 def half_odd_nodes(n: int, step: float) -> Floats:

@@ -14,7 +14,7 @@ Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 _RATIO_SLACK = 32.0
-_SURE = 0.01
+_SURE, _BELIEVED = 0.01, 0.3
 _MANY = 24
 _LONGEST_FRACTION = 40
 """Steps of Euclid's algorithm: more than any denominator of interest takes."""
@@ -75,7 +75,9 @@ def with_largest_near_1024(values: Floats) -> Floats:
     return np.asarray(np.ldexp(values, 10 - np.frexp(np.abs(values).max(axis=1))[1][:, None]))
 
 
-def commensurable_multiples(values: Floats, eps: float) -> tuple[Rows, Counts]:
+def commensurable_multiples(
+    values: Floats, eps: float, *, sure: float = _SURE, believed: float = _BELIEVED
+) -> tuple[Rows, Counts]:
     """Write rows as whole multiples of any step, where their ratios to the largest are fractions.
 
     A denominator is believed while a random ratio would hardly come that near to such a fraction, and their
@@ -88,6 +90,9 @@ def commensurable_multiples(values: Floats, eps: float) -> tuple[Rows, Counts]:
         Many of them not zero: a single ratio passes by chance once in ten times.
     eps : float
         The rounding unit of the type in which they were computed.
+    sure, believed : float
+        A ratio may be off by the slack 32 eps: the most that this may be in steps, and the largest
+        denominator times the slack's square root.
 
     Returns
     -------
@@ -105,9 +110,9 @@ def commensurable_multiples(values: Floats, eps: float) -> tuple[Rows, Counts]:
         off = np.abs(own * own_steps - np.rint(own * own_steps)) > slack * own_steps
         unfit = off.any(axis=1)
         open_rows, first = open_rows[unfit], off[unfit].argmax(axis=1)
-        denominators = _denominators(ratios[open_rows, first], slack)
+        denominators = _denominators(ratios[open_rows, first], slack, believed)
         grown = np.lcm(steps[open_rows], denominators)
-        fails = (denominators == 0) | (grown > _SURE / slack)
+        fails = (denominators == 0) | (grown > sure / slack)
         found[open_rows[fails]] = False
         steps[open_rows] = grown
         open_rows = open_rows[~fails]
@@ -115,9 +120,9 @@ def commensurable_multiples(values: Floats, eps: float) -> tuple[Rows, Counts]:
     return found, np.rint(signed * steps[:, None]).astype(np.int64)
 
 
-def _denominators(ratios: Floats, slack: float) -> Counts:
+def _denominators(ratios: Floats, slack: float, believed: float) -> Counts:
     """Return the smallest denominator of a convergent within `slack` of each ratio; 0 without one."""
-    largest = 0.3 / math.sqrt(slack)
+    largest = believed / math.sqrt(slack)
     found = np.zeros(len(ratios))
     p, former_q = np.zeros((2, len(ratios)))
     q, former_p = np.ones((2, len(ratios)))

@@ -1,0 +1,189 @@
+"""Differences that lie near a lattice but not on it: whole steps, and what is left of each after rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.stats.exact.steps import commensurable_multiples
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_RATIO_SLACK = 32.0
+_NOISE = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9, 1e-10, 1e-11)
+"""Relative to the largest difference; tried from above, as a coarse lattice says more than a fine one."""
+
+_NOISE_OF_NOISE = 1e-6
+_SURE, _BELIEVED = 0.1, 0.7
+MOST_AMBIGUOUS = 24
+
+_SCALES = np.array(
+    sorted(
+        c * 10.0**j * 2.0**-k
+        for c, j in ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2.52, 3))
+        for k in range(17)
+    )
+)
+"""Steps per unit of the largest difference's power of two, for those that scores and measures have."""
+
+_STRAYING = 0.25
+_REACH, _SURE_REACH, _LATTICE_REACH = 8.5, 9.5, 4.5
+_NODES = 64
+_MOST_CELLS, _CELLS_AT_ONCE = 1 << 23, 1 << 18
+_NEGLIGIBLE = 1e-8
+_CAUTION = 4.0
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class NoisySteps(NamedTuple):
+    """Magnitudes as ``step · multiples + noise``, whole numbers all; shapes (n,)."""
+
+    step: int
+    multiples: Counts
+    noise: Counts
+
+    @classmethod
+    def of(cls, magnitudes: Counts) -> NoisySteps | None:
+        """Find a lattice from which no difference strays by much of a step; None without one."""
+        for multiples in _candidates(magnitudes.astype(np.float64)):
+            own = multiples // np.gcd.reduce(multiples)
+            squares = float(np.dot(own.astype(np.float64), own.astype(np.float64)))
+            step = round(float(np.dot(magnitudes.astype(np.float64), own)) / squares)
+            noisy = cls(step, own, magnitudes - step * own)
+            if noisy.reach < MOST_AMBIGUOUS * step:
+                return noisy
+        return None
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the signed noise."""
+        own = self.noise.astype(np.float64)
+        return max(math.sqrt(float(np.dot(own, own))), 1.0)
+
+    @property
+    def reach(self) -> int:
+        """How large the signed noise gets, but for a chance below 1e-19."""
+        return min(int(np.abs(self.noise).sum()), math.ceil(_SURE_REACH * self.spread))
+
+    def ambiguous(self, limit: int) -> range:
+        """Return the numbers of flipped steps at which the noise decides whether a subset fits."""
+        flipped_noise = int(self.noise.sum())
+        most, least = (flipped_noise + self.reach) // 2 + 1, (flipped_noise - self.reach) // 2
+        return range((limit - most) // self.step + 1, (limit - least) // self.step + 1)
+
+
+def _candidates(values: Floats) -> Iterator[Counts]:
+    scaled = np.ldexp(values, 10 - int(np.frexp(values.max())[1]))
+    steps = np.multiply.outer(_SCALES, scaled)
+    multiples = np.rint(steps)
+    for i in np.flatnonzero((np.abs(steps - multiples).max(axis=1) <= _STRAYING) & multiples.any(axis=1)):
+        yield multiples[i].astype(np.int64)
+    for noise in _NOISE:
+        found, own = commensurable_multiples(
+            values[None], noise / _RATIO_SLACK, sure=_SURE, believed=_BELIEVED
+        )
+        if found[0] and own.any():
+            yield own[0]
+
+
+class NoisyLaw(NamedTuple):
+    """The law of the whole steps and the noise together, tilted until a number of steps is its mean.
+
+    Attributes
+    ----------
+    steps, noise : numpy.ndarray of float64, shape (n,)
+        The noise in standard deviations of its sum.
+    wanted : float
+        The sum of signed steps of which the chance is asked.
+    tanhs : numpy.ndarray of float64, shape (n,)
+    log_scale : float
+        The logarithm of the chance of the wanted sum over that under the tilt.
+    """
+
+    steps: Floats
+    noise: Floats
+    wanted: float
+    tanhs: Floats
+    log_scale: float
+
+    @classmethod
+    def of(cls, noisy: NoisySteps, flipped: int) -> NoisyLaw:
+        steps = noisy.multiples.astype(np.float64)
+        wanted = float(noisy.multiples.sum() - 2 * flipped)
+        low, high = -350.0 / steps.max(), 350.0 / steps.max()
+        for _ in range(60):
+            tilt = 0.5 * (low + high)
+            low, high = (tilt, high) if np.dot(steps, np.tanh(tilt * steps)) < wanted else (low, tilt)
+        angles = np.abs(tilt * steps)
+        log_mgf = float(np.sum(angles + np.log1p(np.exp(-2.0 * angles)))) - len(steps) * math.log(2.0)
+        return cls(steps, noisy.noise / noisy.spread, wanted, np.tanh(tilt * steps), log_mgf - tilt * wanted)
+
+    def chance(self, beyond: float) -> tuple[float, float, float] | None:
+        """Return P(steps as wanted), the part of it with noise beyond a point, and a bound of its error.
+
+        All three in units of exp(log_scale); None where that takes too long.
+        """
+        frequencies, weight = self._frequencies()
+        if not 0 < len(frequencies) * _NODES * len(self.steps) <= _MOST_CELLS:
+            return None
+        mean = float(np.dot(self.noise, self.tanhs))
+        half_period = abs(beyond - mean) + _REACH
+        nodes = (np.arange(_NODES) + 0.5) * 2.0 * math.pi / half_period
+        waves = 2.0 / math.pi / (np.arange(_NODES) + 0.5)
+        at_zero, *others = self._at(frequencies, np.concatenate([[0.0], nodes])) * weight
+        whole = float(at_zero.real)
+        turned = np.asarray(others) * np.exp(-1j * nodes * beyond)
+        part = 0.5 * whole + 0.5 * float(np.dot(waves, turned.imag))
+        late = float(np.sum(waves * np.abs(turned), where=np.arange(_NODES) >= _NODES // 2))
+        unseen = 2.0 / math.pi * math.sqrt(max(whole, 0.0) * self._coincidence() / (2.0 * _NODES))
+        rounding = _EPS * 64.0 * (len(self.steps) + 16.0)
+        error = _CAUTION * (late + unseen) + _NEGLIGIBLE + rounding + whole * self._noise_atom()
+        return whole, min(max(part, 0.0), max(whole, 0.0)), error
+
+    def _coincidence(self) -> float:
+        """Return about the chance that two draws have the same noise, by how often values repeat."""
+        _, times = np.unique(np.stack([self.steps, self.noise]), axis=1, return_counts=True)
+        # Two sums of m fair signs are equal with a chance of about 1/√(πm), and 1/2 for m = 1.
+        return float(np.exp(-np.sum(np.log(np.maximum(np.sqrt(math.pi * times), 2.0)))))
+
+    def _noise_atom(self) -> float:
+        """Return the chance that the noise may have at a single point because it has steps of its own."""
+        if not self.noise.any():
+            return 1.0
+        found, multiples = commensurable_multiples(
+            self.noise[None], _NOISE_OF_NOISE / _RATIO_SLACK, sure=_SURE, believed=_BELIEVED
+        )
+        spread = math.sqrt(float(np.sum(multiples[0].astype(np.float64) ** 2)))
+        return min(1.0, 1.0 / max(spread, 1.0)) if found[0] else 0.0
+
+    def _frequencies(self) -> tuple[Floats, float]:
+        """Return the frequencies of the lattice at which anything is left of the law."""
+        spread = math.sqrt(float(np.dot(self.steps, self.steps)))
+        period = int(min(self.steps.sum(), math.ceil(_LATTICE_REACH * spread))) + 1
+        if 3 * period * len(self.steps) > _MOST_CELLS:
+            return np.zeros(0), 0.0
+        all_of_them: Floats = math.pi / period * (np.arange(period, dtype=np.float64) - period // 2)
+        sampled = np.array([0.0, 1.0, 3.0])
+        seen = np.concatenate(
+            [np.abs(self._products(part, sampled)).max(axis=1) for part in self._parts(all_of_them, 3)]
+        )
+        return all_of_them[seen > _NEGLIGIBLE], 1.0 / period
+
+    def _at(self, frequencies: Floats, nodes: Floats) -> NDArray[np.complex128]:
+        found = np.zeros(len(nodes), dtype=np.complex128)
+        for part in self._parts(frequencies, len(nodes)):
+            found += np.exp(-1j * part * self.wanted) @ self._products(part, nodes)
+        return found
+
+    def _products(self, frequencies: Floats, nodes: Floats) -> NDArray[np.complex128]:
+        angles = np.multiply.outer(frequencies, self.steps)[:, None] + np.multiply.outer(nodes, self.noise)
+        return np.asarray(np.prod(np.cos(angles) + 1j * self.tanhs * np.sin(angles), axis=-1))
+
+    def _parts(self, frequencies: Floats, n_nodes: int) -> list[Floats]:
+        rows = max(1, _CELLS_AT_ONCE // (n_nodes * len(self.steps)))
+        return [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]

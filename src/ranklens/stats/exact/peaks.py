@@ -1,0 +1,105 @@
+"""Where the characteristic function of T comes back, as it does for differences on or near a lattice."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklens.arrays import cut, rows_within
+from ranklens.kernels.exact_folds import folded_sum
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_SCALES = np.array(
+    [scale * 2.0**-k for scale in (1e1, 1e2, 1e3, 1e4, 2520.0) for k in range(9, 14)] + [1.0, 0.25, 0.0625]
+)
+"""Steps per unit with the largest difference in [512, 1024): those that scores have, up to a power of two."""
+
+_GLANCE, _GROWTH = 16, 4
+_FADED = -7.0
+_TINY = 1e-300
+_COPIES, _FLOAT_BYTES, _MOST_ROWS = 4, 8, 256
+
+
+class Peaks(NamedTuple):
+    """The return of each row's characteristic function that matters most; shapes (rows,).
+
+    `steps` are those of the lattice in standard deviations of T, and `log_height` the logarithm of the
+    modulus there, minus infinity where it does not return at the steps that are tried.
+    """
+
+    steps: Floats
+    log_height: Floats
+
+    @classmethod
+    def of(cls, magnitudes: Counts, n: Counts, beyond: float) -> Peaks:
+        """Look at a few differences of each row, and at more of them where these seem to share a step.
+
+        Parameters
+        ----------
+        magnitudes : numpy.ndarray of int64, shape (rows, width)
+            Ascending; zeros before the `n` of each row.
+        n : numpy.ndarray of int64, shape (rows,)
+        beyond : float
+            Frequencies up to this, in units of the inverse standard deviation of T, do not matter.
+        """
+        rows = len(magnitudes)
+        found = cls(np.zeros(rows), np.full(rows, -math.inf))
+        row_bytes = _COPIES * _FLOAT_BYTES * _GLANCE * len(_SCALES)
+        for part in cut(range(rows), rows_within(row_bytes, min(max(rows, 1), _MOST_ROWS), share=0.125)):
+            some = slice(part.start, part.stop)
+            found._look(part.start, magnitudes[some], n[some], beyond)
+        return found
+
+    def error(self) -> Floats:
+        """Bound what the returns change about a tail that is inverted without them, near the middle."""
+        return np.asarray(self.steps * np.exp(self.log_height))
+
+    def _look(self, start: int, magnitudes: Counts, n: Counts, beyond: float) -> None:
+        # With the largest in [512, 1024).
+        units = np.ldexp(1.0, 10 - np.frexp(magnitudes[:, -1].astype(np.float64))[1])
+        turns = np.multiply.outer(
+            _SCALES, _spread_over(magnitudes, n, _GLANCE, np.arange(len(n))) * units[:, None]
+        )
+        turns -= np.rint(turns)
+        turns *= turns
+        # cos(πx) is near 1 - 4x² up to 1/2.
+        scale, row = np.nonzero(np.prod(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
+        most = _GLANCE
+        while row.size:
+            most *= _GROWTH
+            values = _spread_over(magnitudes, n, most, row) * units[row, None]
+            logs = _log_moduli(values, _SCALES[scale])
+            kept = logs >= _FADED
+            done = kept & (n[row] <= most)
+            spread = np.sqrt(folded_sum(np.ascontiguousarray((values[done] ** 2).T)))
+            self._put(start + row[done], 1.0 / (_SCALES[scale[done]] * spread), logs[done], beyond)
+            row, scale = row[kept & ~done], scale[kept & ~done]
+
+    def _put(self, places: Counts, steps: Floats, logs: Floats, beyond: float) -> None:
+        errors = steps * np.exp(logs)
+        for i in np.flatnonzero(math.pi / steps > beyond).tolist():
+            place = int(places[i])
+            if errors[i] > self.steps[place] * math.exp(self.log_height[place]):
+                self.steps[place], self.log_height[place] = steps[i], logs[i]
+
+
+def _spread_over(magnitudes: Counts, n: Counts, most: int, rows: Counts) -> Floats:
+    """Return up to `most` values of some rows, evenly among them, and zeros where there are fewer."""
+    width = magnitudes.shape[1]
+    taken = np.arange(min(most, width))
+    few = np.minimum(n[rows], most)[:, None]
+    places = width - 1 - taken * (n[rows, None] - 1) // np.maximum(few - 1, 1)
+    found = magnitudes[rows[:, None], np.maximum(places, 0)]
+    return np.where(taken < few, found, 0).astype(np.float64)
+
+
+def _log_moduli(values: Floats, scales: Floats) -> Floats:
+    turns = values * scales[:, None]
+    turns -= np.rint(turns)
+    logs = np.log(np.maximum(1.0 - 4.0 * turns * turns, _TINY))
+    return np.asarray(folded_sum(np.ascontiguousarray(logs.T)))
