@@ -44,3 +44,13 @@ def test_a_row_is_what_it_is_alone():
         own = resampled_characteristic(values[i : i + 1], STEP, 16)
         alone = square_wave_law(own, places[i : i + 1], STEP)
         assert [float(part[i]) for part in together] == [float(part[0]) for part in alone]
+
+
+def test_zeros_that_follow_are_not_drawn(backend):
+    values = np.random.default_rng(1).normal(size=(3, 40)) / 40**0.5
+    padded = backend.asarray(np.pad(values, ((0, 0), (0, 24))))
+    alone = resampled_characteristic(values, STEP, 16)
+    for found, expected in zip(
+        to_host(*resampled_characteristic(padded, STEP, 16, n=40)), alone, strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-14)

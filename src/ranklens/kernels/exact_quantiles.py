@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ranklens.arrays import namespace
+from ranklens.arrays import device_of, namespace
 
 Array = Any
 
 
-def resampled_characteristic(values: Array, step: float, n_nodes: int) -> tuple[Array, Array]:
+def resampled_characteristic(values: Array, step: float, n_nodes: int, n: Any = None) -> tuple[Array, Array]:
     """Return the characteristic function of the sum of n draws at the odd multiples of half the step.
 
     Parameters
@@ -19,6 +19,8 @@ def resampled_characteristic(values: Array, step: float, n_nodes: int) -> tuple[
         Centred, and scaled so that the sum of n draws has unit variance.
     step : float
     n_nodes : int
+    n : int, optional
+        With it given, zeros follow the first n, which are not drawn.
 
     Returns
     -------
@@ -26,9 +28,13 @@ def resampled_characteristic(values: Array, step: float, n_nodes: int) -> tuple[
         Of mean(exp(i y a))^n.
     """
     xp = namespace(values)
-    n = values.shape[-1]
     cosine, sine = xp.cos(0.5 * step * values), xp.sin(0.5 * step * values)
     double = 4.0 * cosine * cosine - 2.0
+    if n is None:
+        n = values.shape[-1]
+    else:
+        first = xp.arange(values.shape[-1], dtype=xp.int64, device=device_of(values)) < n
+        cosine = xp.where(first, cosine, 0.0)
     former_cosine, former_sine = cosine, -sine
     real, imaginary = [], []
     for _ in range(n_nodes):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, cut, rows_within
+from ranklens.arrays import Backend, compiled, cut, rows_within
+from ranklens.arrays.compile import steady_length, steady_rows
 from ranklens.kernels.exact_quantiles import resampled_characteristic, square_wave_law
 from ranklens.stats.ideal.levels import Levels, centred_rows, cubes
 from ranklens.stats.ideal.nodes import NODES, STEP
@@ -62,17 +63,29 @@ def smooth_ends(
         row_bytes = _COPIES * _FLOAT_BYTES * values.shape[1]
         for part in cut(range(rows.size), rows_within(row_bytes, most, share=0.25)):
             parts.append(rows[part.start : part.stop])
-            shipped = backend.asarray(sample.values[parts[-1]])
-            asked += resampled_characteristic(shipped, STEP, count)
+            asked += _characteristic(sample.values[parts[-1]], count, backend)
     host = yield tuple(asked)
     ends = np.full((2, len(values)), math.nan)
     for rows, real, imaginary in zip(parts, host[0::2], host[1::2], strict=True):
-        law = _Law(np.asarray(real, np.float64), np.asarray(imaginary, np.float64))
+        law = _Law(*(np.asarray(part, np.float64)[:, : rows.size] for part in (real, imaginary)))
         below, above = levels.tails(values[rows], law.share_at_mean)
         skewness = cubes(sample.values[rows])
         ends[:, rows] = law.quantile(below, skewness), law.quantile(1.0 - above, skewness)
     low, high = sample.mean + ends * sample.error
     return low, high
+
+
+def _characteristic(values: Floats, n_nodes: int, backend: Backend) -> tuple[Any, Any]:
+    """Ask for the characteristic functions of some samples; on JAX zeros fill rows and columns up.
+
+    One program then serves many numbers of samples and of queries.
+    """
+    if backend.name != "jax":
+        return resampled_characteristic(backend.asarray(values), STEP, n_nodes)
+    rows, n = values.shape
+    padded = np.pad(values, ((0, steady_rows(rows) - rows), (0, steady_length(n) - n)))
+    asked = compiled(resampled_characteristic, backend, static=("step", "n_nodes"))
+    return asked(backend.asarray(padded), step=STEP, n_nodes=n_nodes, n=n)
 
 
 class _Law(NamedTuple):
