@@ -59,9 +59,10 @@ def test_table_sums_and_sign_products_follow_the_documented_bits(backend, n):
         np.testing.assert_allclose(found, expected, atol=8 * EPS * np.abs(deltas).sum())
 
 
+@pytest.mark.parametrize("n", [150, 1030])
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_single_counts_follow_their_definition(backend, alternative):
-    deltas = np.random.default_rng(0).normal(0.1, 1.0, size=150)
+def test_single_counts_follow_their_definition(backend, alternative, n):
+    deltas = np.random.default_rng(0).normal(0.1, 1.0, size=n)
     sample = comparable(backend.asarray(deltas), EPS)
     count = flip_counts(sample, seed=9, resamples=range(5000), alternative=alternative)
     assert int(to_host(count)[0]) == expected_count(deltas, 9, 5000, alternative)

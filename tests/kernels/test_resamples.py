@@ -54,6 +54,13 @@ def test_rows_of_a_batch_have_the_sums_they_have_alone(backend, n):
         np.testing.assert_array_equal(sums, resample_sums(row, n, seed=7, resamples=range(3, 900)))
 
 
+def test_rows_of_a_large_batch_have_the_sums_they_have_alone():
+    rows = np.random.default_rng(0).integers(-9, 9, size=(5, WIDE_FROM)).astype(float)
+    found = resample_sums(rows, WIDE_FROM, seed=7, resamples=range(3, 20))
+    for row, sums in zip(rows, found, strict=True):
+        np.testing.assert_array_equal(sums, resample_sums(row, WIDE_FROM, seed=7, resamples=range(3, 20)))
+
+
 def test_sums_of_a_large_sample_are_those_of_the_draws():
     n = WIDE_FROM + 10
     values = np.arange(n) % 1000 - 500.0
