@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, Purpose, compiled, draw_words
 from ranklens.explain.leverage import sample_coalitions
 from ranklens.explain.method import Choice
-from ranklens.kernels.coalition_regression import regression_values
+from ranklens.kernels.coalition_regression import Fit, regression_values
 from ranklens.kernels.coalitions import listed_points, numbered_points
 from ranklens.kernels.orders import order_estimates, walks
 from ranklens.kernels.shapley import shapley_values
@@ -171,15 +171,15 @@ class RegressionGame(SampledGame):
         members = backend.asarray(sample.members)
         self._n_parts = sample.n_parts
         self.freedom = sample.n_parts - 1
-        self._small = backend.asarray(sample.equations)
-        self._weights = backend.asarray(sample.weights)
+        self._size = backend.asarray(sample.members.sum(axis=1).astype(np.float64))
+        self._fit = Fit(*(backend.asarray(array) for array in sample.fit))
         super().__init__(pairs, choice, backend, backend.xp.concat([members, ~members], axis=0))
 
     def solve(self, values: Array) -> Solved:
         a, b, n = values[:, 0], values[:, 1], self.choice.n
         small, large = values[:, 2 : 2 + n], values[:, 2 + n : 2 + 2 * n]
         solve = compiled(regression_values, self.backend, static=("n_parts",))
-        mean, error = solve(small, large, self._small, self._weights, b - a, n_parts=self._n_parts)
+        mean, error = solve(small, large, self._size, b - a, self._fit, n_parts=self._n_parts)
         return Solved(mean, error if self.freedom else None, a, b)
 
 

@@ -3,7 +3,7 @@
 A coalition's statistical leverage depends on its size alone and is, over all coalitions of a size, the same
 for every size (Musco & Witter 2025, "Provably accurate Shapley value estimation via leverage score
 sampling"). So every size gets the same number of coalitions, small sizes all that they have, and each drawn
-one stands for its share of its size.
+one stands for its share of its size. A few coalitions are then made to share their players evenly.
 """
 
 from __future__ import annotations
@@ -18,36 +18,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Purpose, words
+from ranklens.explain.calibrating import calibrated
+from ranklens.explain.dealing import dealt_coalitions, random_orders
+from ranklens.explain.spreading import spread_evenly
+from ranklens.kernels.coalition_regression import Fit, fitted
 
 PARTS = 20
-"""Parts of the sample that are left out in turn for the standard errors."""
+"""Parts of the sample whose scatter gives the standard errors."""
+
+LISTED = 4
+"""Times as many coalitions as are drawn, up to which all are listed."""
+
+SEEN = 1024
+"""Coalitions that the interactions are fitted to: more cost more than they bring."""
 
 Members = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class CoalitionSample:
-    """Coalitions of at most half of the players, and the weights of their equations.
+    """Coalitions of at most half of the players, and how contributions follow from their scores.
 
     Attributes
     ----------
     members : bool array, shape (n, k)
-    weights : float64 array, shape (3, m), m the next multiple of `n_parts`
-        Of the whole sample; of what stays when a part is left out; and what that part loses. A size that was
-        drawn completely has no sampling error, so that its coalitions lose nothing.
+    fit : Fit
     n_parts : int
         Coalition i belongs to part i mod `n_parts`.
     """
 
     members: Members
-    weights: NDArray[np.float64]
+    fit: Fit
     n_parts: int
-
-    @property
-    def equations(self) -> NDArray[np.float64]:
-        """The members as numbers, filled up with rows of zeros to a multiple of `n_parts`."""
-        missing = self.weights.shape[1] - len(self.members)
-        return np.pad(self.members.astype(np.float64), ((0, missing), (0, 0)))
 
 
 def n_coalition_pairs(k: int) -> int:
@@ -55,23 +57,61 @@ def n_coalition_pairs(k: int) -> int:
     return int(2 ** (k - 1)) - 1
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=4)
 def sample_coalitions(k: int, n_pairs: int, seed: int) -> CoalitionSample:
     """Draw `n_pairs` coalitions of k players, each of which stands for itself and its complement."""
-    members, weights, fractions = [], [], []
-    for size, n_drawn in allocation(k, min(n_pairs, n_coalition_pairs(k))).items():
-        total = pairs_of_size(k, size)
-        members.append(draw_size(k, size, n_drawn, seed))
-        weights.append(np.full(n_drawn, total / (n_drawn * math.comb(k, size) * size * (k - size))))
-        fractions.append(np.full(n_drawn, n_drawn / total))
-    found, weight = np.concatenate(members), np.concatenate(weights)
-    n_parts = min(PARTS, len(found))
-    # Shrinking the changes corrects for the finite number of coalitions.
-    spread = np.sqrt(1.0 - np.concatenate(fractions)) / max(n_parts - 1, 1)
-    three = np.stack([weight, weight * (1.0 + spread), weight * spread * n_parts]) / weight.sum()
-    three = np.pad(three, ((0, 0), (0, -len(found) % n_parts)))
-    found.flags.writeable = three.flags.writeable = False
-    return CoalitionSample(found, three, n_parts)
+    members = drawn_coalitions(k, n_pairs, seed)
+    size = members.sum(axis=1)
+    total = np.asarray([pairs_of_size(k, s) for s in range(1, k // 2 + 1)], dtype=np.float64)[size - 1]
+    fraction = np.bincount(size)[size] / total
+    # The coalitions of a size, of which there are C(k, s), have the weight 1 / (C(k, s) s (k - s)) each.
+    weights = np.where(2 * size == k, 0.5, 1.0) / (np.bincount(size)[size] * size * (k - size))
+    weights /= weights.mean()
+    n_parts = min(PARTS, len(members))
+    fit = fitted(
+        members.astype(np.float64),
+        weights,
+        # A size that was drawn completely has no sampling error.
+        np.sqrt(1.0 - fraction),
+        n_seen=n_seen(k, len(members)),
+        n_parts=n_parts,
+    )
+    fit = calibrated(fit, members, weights, seed, n_parts)
+    for array in (members, *fit):
+        array.flags.writeable = False
+    return CoalitionSample(members, fit, n_parts)
+
+
+def drawn_coalitions(k: int, n_pairs: int, seed: int) -> Members:
+    """Return `n_pairs` different coalitions, those first that the interactions are fitted to."""
+    shares = allocation(k, min(n_pairs, n_coalition_pairs(k)))
+    listed = {size for size, n in shares.items() if pairs_of_size(k, size) <= LISTED * n}
+    sizes = np.repeat(list(shares), list(shares.values()))
+    dealt = sizes[~np.isin(sizes, list(listed))]
+    orders = random_orders(k, 1 + -(-int(dealt.sum()) // k), seed)
+    found = dealt_coalitions(dealt, orders[1:])
+    of_sizes = [
+        draw_size(k, size, n, seed) if size in listed else topped_up(found[dealt == size], size, seed)
+        for size, n in shares.items()
+    ]
+    complete = [size for size, n in shares.items() if n == pairs_of_size(k, size)]
+    members = spread_evenly(np.concatenate(of_sizes), ~np.isin(sizes, complete))[:, orders[0]]
+    seen = np.arange(n_seen(k, len(members))) * len(members) // n_seen(k, len(members))
+    return np.concatenate([members[seen], np.delete(members, seen, axis=0)])
+
+
+def n_seen(k: int, n: int) -> int:
+    """Return how many of n coalitions the interactions are fitted to."""
+    return min(n, max(SEEN, 2 * k))
+
+
+def topped_up(members: Members, size: int, seed: int) -> Members:
+    """Replace coalitions of one size that are there twice."""
+    n, k = members.shape
+    if 2 * size == k:
+        members = members ^ ~members[:, :1]
+    once = distinct(members)
+    return once if len(once) == n else distinct(np.concatenate([once, draw_size(k, size, n, seed)]))[:n]
 
 
 def pairs_of_size(k: int, size: int) -> int:
@@ -95,7 +135,7 @@ def allocation(k: int, n_pairs: int) -> dict[int, int]:
 def draw_size(k: int, size: int, n_drawn: int, seed: int) -> Members:
     """Draw different coalitions of one size, all of which are equally likely."""
     total = pairs_of_size(k, size)
-    if total <= 4 * n_drawn:
+    if total <= LISTED * n_drawn:
         listed = every_coalition(k, size)
         keys = words(seed, 0, total, range(size, size + 1), Purpose.COALITIONS)[0]
         return listed[np.argsort(keys, kind="stable")[:n_drawn]]

@@ -2,72 +2,161 @@
 
 The Shapley values minimise Σ_S μ(S) (v(S) - v(∅) - Σ_{i in S} φ_i)², μ(S) = 1 / (C(k, s) s (k - s)), under
 Σ φ = v(N) - v(∅) (Charnes, Golany, Keane & Rousseau 1988). With the even share of the sum taken out, S and
-its complement ask for the same combination of the φ_i, up to sign, and become one equation.
+its complement ask for the same combination of the φ_i, up to sign, and become one equation; only interactions
+of three, five, ... players are left in the way. Those of three are fitted beside the contributions, all of
+them equally likely beforehand (see `ranklens.kernels.interactions`).
+
+Everything is linear in the scores, with coefficients that depend on the coalitions alone.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 from ranklens.arrays import device_of, namespace
+from ranklens.kernels.interactions import among_themselves, beyond_contributions
 
 Array = Any
 
+NOISE = 0.1
+"""The variance of what interactions of three do not explain, as a share of theirs."""
+
+TOGETHER = 1024
+"""Coalitions that are held against the seen ones together."""
+
+
+class Fit(NamedTuple):
+    """What turns the right sides of n equations into k contributions and their errors.
+
+    Attributes
+    ----------
+    gain : array, shape (n, k)
+        The contributions, less their even share, are ``target @ gain``.
+    scaled : array, shape (n, k)
+        What the residual of an equation adds to the errors.
+    explained : array, shape (parts, k, k)
+        What the contributions account for in the errors of each part.
+    """
+
+    gain: Array
+    scaled: Array
+    explained: Array
+
 
 def regression_values(
-    smaller: Array, larger: Array, members: Array, weights: Array, delta: Array, *, n_parts: int
+    smaller: Array, larger: Array, size: Array, delta: Array, fit: Fit, *, n_parts: int
 ) -> tuple[Array, Array]:
     """Return the contributions and their standard errors, both of shape (pairs, k).
 
-    The errors come from leaving out each part of the sample in turn: part p is the rows p, p + n_parts, ….
+    The errors come from what each part of the sample adds to the error: part p is the rows p, p + n_parts, ….
 
     Parameters
     ----------
     smaller, larger : arrays, shape (pairs, n)
         The scores of n coalitions and of their complements.
-    members : array, shape (m, k)
-        1 for the members of the smaller coalition, else 0; the rows after the first n are filled up with 0 to
-        a multiple of `n_parts`.
-    weights : array, shape (3, m)
-        The weights of the equations in the whole sample, of those that stay when a part is left out, and what
-        a part loses of these when it is left out. 0 for the rows that fill up.
+    size : array, shape (n,)
+        How many players the smaller coalitions have.
     delta : array, shape (pairs,)
         What the contributions sum to.
+    fit : Fit
+        Of the n coalitions.
+    """
+    k = fit.gain.shape[1]
+    share = delta[:, None] / k
+    target = (smaller - larger) / 2 + share * ((k - 2 * size) / 2)[None, :]
+    found, error = estimates(target, fit, n_parts=n_parts)
+    return found + share, error
+
+
+def estimates(target: Array, fit: Fit, *, n_parts: int) -> tuple[Array, Array]:
+    """Return contributions that sum to zero and their standard errors, from right sides (pairs, n)."""
+    xp = namespace(target)
+    found = target @ fit.gain
+    found = found - xp.mean(found, axis=1, keepdims=True)
+    parts = in_parts(xp.permute_dims(target, (1, 0)), n_parts)
+    error = xp.permute_dims(parts, (0, 2, 1)) @ in_parts(fit.scaled, n_parts)
+    error = error - found[None, :, :] @ fit.explained
+    error = error - xp.mean(error, axis=0, keepdims=True)
+    scale = n_parts / max(n_parts - 1, 1)
+    return found, xp.sqrt(xp.sum(error * error, axis=0) * scale)
+
+
+def fitted(members: Array, weights: Array, spread: Array, *, n_seen: int, n_parts: int) -> Fit:
+    """Return the `Fit` of coalitions; its errors still need a common factor.
+
+    Parameters
+    ----------
+    members : array, shape (n, k)
+        1 for the members of the smaller coalition, else 0.
+    weights : array, shape (n,)
+        Of the equations; 1 in the mean.
+    spread : array, shape (n,)
+        The share of an equation's residual that counts as error: 0 for a size that is known completely.
+    n_seen : int
+        The interactions are fitted to so many equations, the first ones.
     """
     xp = namespace(members)
-    k, n = members.shape[1], smaller.shape[1]
-    size = xp.sum(members, axis=1)
-    share = delta[:, None] / k
-    target = (smaller - larger) / 2 + share * ((k - 2 * size[:n]) / 2)[None, :]
-    filled = xp.zeros((target.shape[0], members.shape[0] - n), dtype=target.dtype, device=device_of(target))
-    target = xp.concat([target, filled], axis=1)
-    found = least_squares(members - (size / k)[:, None], target, weights, n_parts)
-    deviations = found[1:, :, :] - found[:1, :, :]
-    # Leaving parts out overstates the variance of n equations in k unknowns by n / (n - k).
-    scale = (n_parts - 1) / n_parts * max(0.0, 1 - (k - 1) / n)
-    return found[0, :, :] + share, xp.sqrt(xp.sum(deviations * deviations, axis=0) * scale)
+    design = members - xp.mean(members, axis=1, keepdims=True)
+    plain = least_squares(design, weights)
+    signs = 1 - 2 * members
+    seen = signs[:n_seen, :]
+    inner = interaction_coefficients(design[:n_seen, :], seen, weights[:n_seen])
+    correction = inner @ interactions_taken(plain, signs, seen)
+    gain = plain - with_zeros(correction, members.shape[0] - n_seen)
+    scaled = gain * spread[:, None]
+    parts = xp.permute_dims(in_parts(design, n_parts), (0, 2, 1))
+    return Fit(gain, scaled, parts @ in_parts(scaled, n_parts))
 
 
-def least_squares(equations: Array, target: Array, weights: Array, n_parts: int) -> Array:
-    """Solve `equations` (m, k), whose rows sum to zero, with all parts and with each part left out.
+def interactions_taken(gain: Array, signs: Array, seen: Array) -> Array:
+    """Return what a gain (n, k) takes for contributions of the kernel of each seen coalition: (m, k)."""
+    xp = namespace(gain)
+    found = xp.zeros((seen.shape[0], gain.shape[1]), dtype=gain.dtype, device=device_of(gain))
+    # Some at a time: all coalitions beside all that are seen do not fit the memory.
+    for start in range(0, gain.shape[0], TOGETHER):
+        some = slice(start, start + TOGETHER)
+        found = found + beyond_contributions(seen, signs[some, :]) @ gain[some, :]
+    return found
 
-    Returns
-    -------
-    array, shape (1 + n_parts, pairs, k)
-        The solutions that sum to zero.
-    """
-    xp = namespace(equations)
-    k = equations.shape[1]
-    rows = xp.permute_dims(xp.reshape(equations, (-1, n_parts, k)), (1, 0, 2))
-    right = xp.permute_dims(xp.reshape(target, (target.shape[0], -1, n_parts)), (2, 0, 1))
-    moments = []
-    for i in range(3):
-        weighted = rows * xp.permute_dims(xp.reshape(weights[i, :], (-1, n_parts)), (1, 0))[:, :, None]
-        moments.append(xp.concat([xp.permute_dims(weighted, (0, 2, 1)) @ rows, right @ weighted], axis=1))
-    whole, staying, lost = moments
-    found = xp.concat([xp.sum(whole, axis=0)[None, :, :], xp.sum(staying, axis=0)[None, :, :] - lost], axis=0)
-    normal = found[:, :k, :]
+
+def least_squares(design: Array, weights: Array) -> Array:
+    """Return the gain, shape (n, k), of equations `design` (n, k), whose rows sum to zero."""
+    xp = namespace(design)
+    k = design.shape[1]
+    weighted = design * weights[:, None]
+    normal = xp.permute_dims(weighted, (1, 0)) @ design
     # The equations say nothing about the mean; any multiple of the all-ones matrix pins it.
-    level = xp.sum(normal[0, :, :] * xp.eye(k, dtype=normal.dtype, device=device_of(normal))) / (k * k)
-    solution = xp.linalg.solve(normal + level, xp.permute_dims(found[:, k:, :], (0, 2, 1)))
-    return xp.permute_dims(solution - xp.mean(solution, axis=1, keepdims=True), (0, 2, 1))
+    level = xp.sum(normal * xp.eye(k, dtype=normal.dtype, device=device_of(normal))) / (k * k)
+    return xp.permute_dims(xp.linalg.solve(normal + level, xp.permute_dims(weighted, (1, 0))), (1, 0))
+
+
+def interaction_coefficients(design: Array, signs: Array, weights: Array) -> Array:
+    """Return what maps m right sides to the m coefficients of the interactions' kernel, shape (m, m).
+
+    With the covariance Ω of what the contributions leave: Ω⁻¹ - Ω⁻¹ X (X' Ω⁻¹ X)⁻¹ X' Ω⁻¹.
+    """
+    xp = namespace(design)
+    m = design.shape[0]
+    own = xp.eye(m, dtype=design.dtype, device=device_of(design))
+    level = NOISE * max(1, math.comb(design.shape[1], 3))
+    inverse = xp.linalg.inv(among_themselves(signs) + own * (level / weights)[None, :])
+    # The last column is minus the sum of the others.
+    known = design[:, :-1]
+    seen_by = inverse @ known
+    across = xp.linalg.solve(xp.permute_dims(known, (1, 0)) @ seen_by, xp.permute_dims(seen_by, (1, 0)))
+    return inverse - seen_by @ across
+
+
+def in_parts(rows: Array, n_parts: int) -> Array:
+    """Deal rows (n, k), filled up with zeros, out to parts: (n_parts, n / n_parts, k)."""
+    xp = namespace(rows)
+    rows = with_zeros(rows, -rows.shape[0] % n_parts)
+    return xp.permute_dims(xp.reshape(rows, (-1, n_parts, rows.shape[1])), (1, 0, 2))
+
+
+def with_zeros(rows: Array, n: int) -> Array:
+    """Append `n` rows of zeros."""
+    xp = namespace(rows)
+    zeros = xp.zeros((n, rows.shape[1]), dtype=rows.dtype, device=device_of(rows))
+    return xp.concat([rows, zeros], axis=0)
