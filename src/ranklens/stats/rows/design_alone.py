@@ -82,6 +82,7 @@ def pick_deciding_sums(row: Resampled, values: Floats, tail: float, seed: int) -
     """Make those sums of a row, of `values` (p, n), again that decide about its studentized interval."""
     if values.shape[1] < WIDE_FROM:
         resamples = np.flatnonzero(row.deciding(tail))
-        pairs = np.stack([np.zeros_like(resamples), resamples])
-        for i in range(len(values)):
-            mend(row.sums[i : i + 1], pairs, values[i : i + 1], seed)
+        each = np.arange(len(values))
+        mend(
+            row.sums, np.stack([np.repeat(each, len(resamples)), np.tile(resamples, len(each))]), values, seed
+        )
