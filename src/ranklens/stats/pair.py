@@ -93,7 +93,13 @@ def statistics_of(pair: Pair, options: Options) -> ComparisonResult:
         "alternative": options.alternative,
         "method": method,
     }
-    flips = flip_test(deltas, options.design, n_permutations=options.n_permutations, **shared)
+    flips = flip_test(
+        deltas,
+        options.design,
+        n_permutations=options.n_permutations,
+        may_sample=options.method == "auto",
+        **shared,
+    )
     # What is left to us may still be sampled: an interval that has no exact form, or an uncertain one.
     shared["method"] = options.method if method == "exact" else method
     interval = interval_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +74,8 @@ def permutation_test(
     alternative : {"two-sided", "greater", "less"}
         Whether B is different from, above or below A.
     method : {"monte-carlo", "exact", "auto"}
-        ``"exact"`` counts all 2^n flips instead of drawing some, ``"auto"`` does where that is cheap.
+        ``"exact"`` counts all 2^n flips instead of drawing some, ``"auto"`` does where that is cheap and
+        comes out well.
     weights : sequence or array, shape (n,), optional
         What each query counts for: w·d is flipped.
     clusters : sequence or array, shape (n,), optional
@@ -93,7 +94,8 @@ def permutation_test(
     InsufficientSampleError
         For fewer than 2 differences, or units of positive weight.
     ValueError
-        For differences that are not finite or not one-dimensional, and for other options.
+        For differences that are not finite or not one-dimensional, and for other options; where
+        ``method="exact"`` could be off by more than a hundredth of the p-value, and by more than 1e-6.
 
     Notes
     -----
@@ -157,10 +159,12 @@ def flip_test(
     seed: Seed,
     alternative: str,
     method: str,
+    may_sample: bool = False,
 ) -> SignFlip:
     """Make the test of a design; of several hypotheses the largest p-value counts.
 
-    `queries` are those that mappings of the design speak of.
+    `queries` are those that mappings of the design speak of. An exact p-value that is not certain is an
+    error, unless the method is ours to choose or it `may_sample`.
     """
     check_choice("method", method, COMPARISON_METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
@@ -174,6 +178,7 @@ def flip_test(
         units = None if design.is_simple else design.units(n if queries is None else queries)
         check_units(units, n, _MINIMUM)
         if method == "auto":
+            may_sample = True
             (host,) = to_host(sample)
             require_finite(host, queries)
             method = chosen_method(method, np.asarray(host, dtype=np.float64), units)
@@ -187,10 +192,25 @@ def flip_test(
         ]
         if method == "exact":
             narrow = deltas if design.is_simple and design.margin is None else None
-            found = [_exact(values if narrow is None else narrow, side, number) for values, side in tested]
-        else:
-            found = _sampled(deltas, sample, tested, number, n_permutations, backend)
-    return max(found, key=lambda test: (test.p_value, test.log10_p))
+            found = _largest(
+                _exact(values if narrow is None else narrow, side, number) for values, side in tested
+            )
+            if _is_certain(found, may_sample):
+                return found
+        return _largest(_sampled(deltas, sample, tested, number, n_permutations, backend))
+
+
+def _largest(tests: Iterable[SignFlip]) -> SignFlip:
+    return max(tests, key=lambda test: (test.p_value, test.log10_p))
+
+
+def _is_certain(found: SignFlip, may_sample: bool) -> bool:
+    from ranklens.stats.exact.trust import UncertainPValueError, uncertain
+
+    unsure = bool(uncertain(np.asarray(found.p_value), np.asarray(found.p_error)))
+    if unsure and not may_sample:
+        raise UncertainPValueError(found.p_value, found.p_error)
+    return not unsure
 
 
 def _shifted(sample: Any, units: Units | None, shift: float, backend: Backend) -> Any:

@@ -128,7 +128,9 @@ def _with_peaks(tail: FlipTail, found: Inverted, noisy: NoisySteps | None) -> In
     if tail.lattice or math.isinf(found.frequency):
         return found
     magnitudes, n = tail.magnitudes[None], np.array([tail.n])
-    error = float(Peaks.of(magnitudes, n, found.frequency * tail.spread).error()[0])
+    error = float(
+        Peaks.of(magnitudes, n, np.zeros(1, dtype=np.int64), found.frequency * tail.spread).error()[0]
+    )
     error += float(clustered_atoms(magnitudes, n, np.array([_TOLD_APART / found.frequency]))[0])
     if noisy is not None and math.pi / noisy.step > found.frequency:
         turns = min(math.pi * noisy.spread / noisy.step, 30.0)

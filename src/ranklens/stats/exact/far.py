@@ -77,7 +77,7 @@ def tilted_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job
     squares = squares + log_atom + law.rows.n * math.log(2.0)
     at_threshold = np.exp(np.minimum(log_atom - law.log_scale, 700.0))
     looked_at = LOOKED_AT_IN_LONG if law.rows.is_long else LOOKED_AT_IN_SHORT
-    peaks = Peaks.of(tails.sums.magnitudes[chosen], law.rows.n, looked_at)
+    peaks = Peaks.of(tails.sums.magnitudes, tails.n, chosen, looked_at)
     # A tilt narrows the law, and raises what comes back of its characteristic function.
     returned = peaks.steps * np.maximum(law.rate, 1.0) * np.exp(peaks.log_height * law.spread**2)
     error = unseen(largest, np.exp(0.5 * squares)) + rounding + at_threshold + 2.0 * returned * np.abs(mass)

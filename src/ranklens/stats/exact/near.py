@@ -56,8 +56,7 @@ def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[
     mass, seen = 0.5 * joined(list(host[0::2])), joined(list(host[1::2]))
     error = unseen(seen, _CAUTION * np.sqrt(rows.atom)) + 4.0 * EPS * (rows.n + 16) + 0.5 * rows.atom
     looked_at = LOOKED_AT_IN_LONG if rows.is_long else LOOKED_AT_IN_SHORT
-    magnitudes = tails.sums.magnitudes[chosen]
-    error += Peaks.of(magnitudes, rows.n, looked_at).error()
+    error += Peaks.of(tails.sums.magnitudes, tails.n, chosen, looked_at).error()
     if not rows.is_long:
-        error += clustered_atoms(magnitudes, rows.n, _TOLD_APART / looked_at * rows.unit)
+        error += clustered_atoms(tails.sums.magnitudes[chosen], rows.n, _TOLD_APART / looked_at * rows.unit)
     return Inverted(mass, error, np.zeros(len(chosen)))

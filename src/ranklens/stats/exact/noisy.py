@@ -32,6 +32,7 @@ _SCALES = np.array(
 """Steps per unit of the largest difference's power of two, for those that scores and measures have."""
 
 _STRAYING = 0.25
+_GLANCE = 48
 _REACH, _SURE_REACH, _LATTICE_REACH = 8.5, 9.5, 4.5
 _NODES = 64
 _MOST_CELLS, _CELLS_AT_ONCE = 1 << 23, 1 << 18
@@ -79,10 +80,12 @@ class NoisySteps(NamedTuple):
 
 def _candidates(values: Floats) -> Iterator[Counts]:
     scaled = np.ldexp(values, 10 - int(np.frexp(values.max())[1]))
-    steps = np.multiply.outer(_SCALES, scaled)
-    multiples = np.rint(steps)
-    for i in np.flatnonzero((np.abs(steps - multiples).max(axis=1) <= _STRAYING) & multiples.any(axis=1)):
-        yield multiples[i].astype(np.int64)
+    few = scaled[np.linspace(0, len(scaled) - 1, min(len(scaled), _GLANCE)).astype(np.int64)]
+    steps = np.multiply.outer(_SCALES, few)
+    for i in np.flatnonzero(np.abs(steps - np.rint(steps)).max(axis=1) <= _STRAYING).tolist():
+        multiples = np.rint(scaled * _SCALES[i])
+        if multiples.any() and np.abs(scaled * _SCALES[i] - multiples).max() <= _STRAYING:
+            yield multiples.astype(np.int64)
     for noise in _NOISE:
         found, own = commensurable_multiples(
             values[None], noise / _RATIO_SLACK, sure=_SURE, believed=_BELIEVED

@@ -36,49 +36,49 @@ class Peaks(NamedTuple):
     log_height: Floats
 
     @classmethod
-    def of(cls, magnitudes: Counts, n: Counts, beyond: float) -> Peaks:
-        """Look at a few differences of each row, and at more of them where these seem to share a step.
+    def of(cls, magnitudes: Counts, n: Counts, chosen: Counts, beyond: float) -> Peaks:
+        """Look at a few differences of some rows, and at more of them where these seem to share a step.
 
         Parameters
         ----------
         magnitudes : numpy.ndarray of int64, shape (rows, width)
             Ascending; zeros before the `n` of each row.
         n : numpy.ndarray of int64, shape (rows,)
+        chosen : numpy.ndarray of int64, shape (k,)
+            The rows that are asked for.
         beyond : float
             Frequencies up to this, in units of the inverse standard deviation of T, do not matter.
         """
-        rows = len(magnitudes)
-        found = cls(np.zeros(rows), np.full(rows, -math.inf))
+        count = len(chosen)
+        found = cls(np.zeros(count), np.full(count, -math.inf))
         row_bytes = _COPIES * _FLOAT_BYTES * _GLANCE * len(_SCALES)
-        for part in cut(range(rows), rows_within(row_bytes, min(max(rows, 1), _MOST_ROWS), share=0.125)):
-            some = slice(part.start, part.stop)
-            found._look(part.start, magnitudes[some], n[some], beyond)
+        for part in cut(range(count), rows_within(row_bytes, min(max(count, 1), _MOST_ROWS), share=0.125)):
+            some = chosen[part.start : part.stop]
+            found._look(part.start, magnitudes, n, some, beyond)
         return found
 
     def error(self) -> Floats:
         """Bound what the returns change about a tail that is inverted without them, near the middle."""
         return np.asarray(self.steps * np.exp(self.log_height))
 
-    def _look(self, start: int, magnitudes: Counts, n: Counts, beyond: float) -> None:
+    def _look(self, start: int, magnitudes: Counts, n: Counts, chosen: Counts, beyond: float) -> None:
         # With the largest in [512, 1024).
-        units = np.ldexp(1.0, 10 - np.frexp(magnitudes[:, -1].astype(np.float64))[1])
-        turns = np.multiply.outer(
-            _SCALES, _spread_over(magnitudes, n, _GLANCE, np.arange(len(n))) * units[:, None]
-        )
+        units = np.ldexp(1.0, 10 - np.frexp(magnitudes[chosen, -1].astype(np.float64))[1])
+        turns = np.multiply.outer(_SCALES, _spread_over(magnitudes, n, chosen, _GLANCE) * units[:, None])
         turns -= np.rint(turns)
         turns *= turns
         # cos(πx) is near 1 - 4x² up to 1/2.
-        scale, row = np.nonzero(np.prod(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
+        scale, place = np.nonzero(np.prod(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
         most = _GLANCE
-        while row.size:
+        while place.size:
             most *= _GROWTH
-            values = _spread_over(magnitudes, n, most, row) * units[row, None]
+            values = _spread_over(magnitudes, n, chosen[place], most) * units[place, None]
             logs = _log_moduli(values, _SCALES[scale])
             kept = logs >= _FADED
-            done = kept & (n[row] <= most)
+            done = kept & (n[chosen[place]] <= most)
             spread = np.sqrt(folded_sum(np.ascontiguousarray((values[done] ** 2).T)))
-            self._put(start + row[done], 1.0 / (_SCALES[scale[done]] * spread), logs[done], beyond)
-            row, scale = row[kept & ~done], scale[kept & ~done]
+            self._put(start + place[done], 1.0 / (_SCALES[scale[done]] * spread), logs[done], beyond)
+            place, scale = place[kept & ~done], scale[kept & ~done]
 
     def _put(self, places: Counts, steps: Floats, logs: Floats, beyond: float) -> None:
         errors = steps * np.exp(logs)
@@ -88,7 +88,7 @@ class Peaks(NamedTuple):
                 self.steps[place], self.log_height[place] = steps[i], logs[i]
 
 
-def _spread_over(magnitudes: Counts, n: Counts, most: int, rows: Counts) -> Floats:
+def _spread_over(magnitudes: Counts, n: Counts, rows: Counts, most: int) -> Floats:
     """Return up to `most` values of some rows, evenly among them, and zeros where there are fewer."""
     width = magnitudes.shape[1]
     taken = np.arange(min(most, width))

@@ -14,7 +14,7 @@ from ranklens.stats.exact.spectrum import Floats, half_odd_nodes, log_coincidenc
 _EPS = float(np.finfo(np.float64).eps)
 _REACH, _TILTED_REACH, _FADED = 8.5, 9.0, 38.0
 _LEAST_TILT, _MOST_TILT = 1.0, 350.0
-_FIRST_NODES, _MOST_NODES = 256, 1 << 14
+_FIRST_NODES, _MOST_NODES = 128, 1 << 14
 _MOST_CELLS, _CELLS_AT_ONCE = 1 << 21, 1 << 18
 _MOST_LATTICE_CELLS = 1 << 22
 _CAUTION = 4.0
@@ -132,7 +132,7 @@ def _unseen(rest: _Rest, n_nodes: int) -> float:
 def _blocks(n_values: int, width: int) -> list[tuple[int, int]]:
     """Return the nodes, doubling, as many as a fraction of a second allows."""
     most = min(_MOST_NODES, _MOST_CELLS // n_values, _MOST_WAVES // width)
-    ends = [_FIRST_NODES]
+    ends = [_FIRST_NODES, 2 * _FIRST_NODES]
     while 2 * ends[-1] <= most:
         ends.append(2 * ends[-1])
     return list(zip([0, *ends[:-1]], ends, strict=True))

@@ -83,7 +83,10 @@ class SmoothRows(NamedTuple):
         return [results[part.start] for part in parts]
 
     def witnessed(self, some: slice, tanhs: Floats | None, step: Floats, first: int, backend: Backend) -> Any:
-        """Bound the squared modulus at the nodes from `first` to 512 by 96 of the factors, shape (rows,)."""
+        """Bound the squared modulus at the nodes from `first` to 512 by 96 of the factors, shape (rows,).
+
+        They come from all over the row, so that in a long one each stands for a quarter of its share.
+        """
         width = self.values.shape[0]
         # Each row fills more than three quarters of its width.
         chosen = np.linspace(width // 4, width - 1, _WITNESSES).astype(np.int64)
@@ -91,7 +94,7 @@ class SmoothRows(NamedTuple):
         own = np.zeros_like(values) if tanhs is None else tanhs[chosen]
         ship = backend.asarray
         moduli = squared_moduli(ship(values), ship(own), ship(step), _WITNESS_NODES)
-        return backend.xp.max(moduli[first:, :], axis=0)
+        return backend.xp.max(moduli[first:, :], axis=0) ** max(1.0, 0.25 * width / _WITNESSES)
 
 
 class Inverted(NamedTuple):

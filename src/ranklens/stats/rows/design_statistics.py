@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import cut, open_backend, rows_within
-from ranklens.stats.options import Options
+from ranklens.stats.exact.trust import require_certain, uncertain
+from ranklens.stats.options import QUANTILES, Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.design_exact import computed_ends
 from ranklens.stats.rows.design_flips import PValues, exact_p_values, sampled_p_values
@@ -29,8 +30,8 @@ Rows = NDArray[np.bool_]
 
 _FLOAT_BYTES = 8
 # Arrays of the shapes of the differences and of the resampled sums that are held at once.
-_COPIES = {"percentile": 10, "expanded": 10, "bca": 10, "studentized": 18}
-_SUM_COPIES = {"percentile": 3, "expanded": 3, "bca": 5, "studentized": 12}
+_COPIES = {"mean": 8, "percentile": 10, "expanded": 10, "bca": 10, "studentized": 18}
+_SUM_COPIES = {"mean": 1, "percentile": 3, "expanded": 3, "bca": 5, "studentized": 12}
 _EXACT_COPIES = 16
 
 
@@ -124,6 +125,7 @@ def _computed(designed: DesignedBatch, host: DesignedBatch, options: Options) ->
     batch, backend = host.batch, designed.batch.backend
     found = RowStatistics.empty(batch.n_queries, "exact")
     _put_p_values(found, exact_p_values(batch, host.union, options, backend))
+    _mend_uncertain(found, designed, options)
     sampled = []
     for group in host.groups:
         if options.interval == "studentized":
@@ -136,6 +138,19 @@ def _computed(designed: DesignedBatch, host: DesignedBatch, options: Options) ->
     if again.size:
         _put_sampled_ends(found, again, designed.take(again), options)
     return found
+
+
+def _mend_uncertain(found: RowStatistics, designed: DesignedBatch, options: Options) -> None:
+    """Sample the p-values that came out uncertain, if the method is ours to choose."""
+    rows = np.flatnonzero(uncertain(found.p_value, found.p_error))
+    if options.method == "exact":
+        require_certain(found.p_value[rows], found.p_error[rows], rows)
+    if rows.size:
+        batch = designed.batch.take(rows)
+        (sampled,) = together([sampled_p_values(batch, designed.union, options)])
+        for name, column in sampled._asdict().items():
+            getattr(found, name)[rows] = column
+        found.n_permutations[rows] = options.n_permutations
 
 
 def _sampled(designed: DesignedBatch, options: Options) -> RowStatistics:
@@ -165,7 +180,7 @@ def _in_slabs(
     """Yield the rows and their p-values or intervals; what a device computes comes in one transfer."""
     batch = designed.batch
     n_rows, n = batch.shape
-    kind = options.interval
+    kind = "mean" if _is_mean(designed, options) else options.interval
     row_bytes = _FLOAT_BYTES * (_COPIES[kind] * n + _SUM_COPIES[kind] * options.n_resamples)
     places: list[Counts] = []
     jobs: list[Job[Any]] = []
@@ -179,6 +194,12 @@ def _in_slabs(
         jobs.append(_finite(batch))
         *results, _ = together(jobs)
         yield from zip(places, results, strict=True)
+
+
+def _is_mean(designed: DesignedBatch, options: Options) -> bool:
+    """Whether the ends of all intervals lie among sums, since the units of each row have one size."""
+    even = all(group.even_size is not None for group in designed.groups)
+    return even and options.interval in QUANTILES
 
 
 def _jobs(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
+from ranklens.stats.exact.trust import require_certain, uncertain
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.exact import cheap_rows, exact_statistics
@@ -48,4 +49,16 @@ def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> Row
     for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.5)):
         some = chosen[part.start : part.stop]
         found.put(some, exact_statistics(batch.take(some), host[some], options))
+    _mend_uncertain(found, batch, options)
     return found
+
+
+def _mend_uncertain(found: RowStatistics, batch: Batch, options: Options) -> None:
+    """Sample the p-values that came out uncertain, if the method is ours to choose."""
+    rows = np.flatnonzero(uncertain(found.p_value, found.p_error) & (found.n_permutations == 0))
+    if options.method == "exact":
+        require_certain(found.p_value[rows], found.p_error[rows], rows)
+    if rows.size:
+        sampled = sampled_statistics(batch.take(rows), options)
+        for name in ("p_value", "p_error", "log10_p", "method", "n_permutations"):
+            getattr(found, name)[rows] = getattr(sampled, name)
