@@ -1,5 +1,6 @@
 """Features that carry one signal."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -7,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.arrays import to_host
+from ranklens.arrays import memory_budget, to_host
 from ranklens.core import DataError
 from ranklens.explain import QueryFeatures, correlated_groups
 from ranklens.explain.groups import rank_correlations
-from ranklens.kernels.rank_correlation import average_ranks, rank_products
+from ranklens.kernels.rank_correlation import average_ranks, common_ranks, rank_products
 
 
 def query(features, query_id="q1"):
@@ -71,6 +72,33 @@ def test_missing_values_are_left_out_pair_by_pair(seed, n, share):
     found = rank_correlations([query(features)], list("abcd"))
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(found[off], expected[off], atol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [None, 2**20])
+def test_many_features_with_gaps_of_their_own_are_compared_pair_by_pair(limit):
+    generator = np.random.default_rng(4)
+    queries = []
+    for q in range(3):
+        features = generator.integers(0, 6, size=(25, 20)).astype(float)
+        features[generator.random(features.shape) < 0.4] = math.nan
+        features[:, 5] = math.nan if q else features[:, 5]
+        queries.append(query(features, f"q{q}"))
+    names = [f"x{i:02d}" for i in range(20)]
+    with memory_budget(limit) if limit else contextlib.nullcontext():
+        found = rank_correlations(queries, names)
+    for i, j in [(0, 1), (3, 7), (5, 6), (13, 2)]:
+        alone = [QueryFeatures.of(q.query_id, q.documents, q.features[:, [i, j]], {}) for q in queries]
+        assert (
+            found[i, j] == found[j, i] == pytest.approx(rank_correlations(alone, ["a", "b"])[0, 1], abs=1e-14)
+        )
+
+
+def test_ranks_among_common_rows_on_every_backend(backend):
+    nan = math.nan
+    values = np.asarray([[2.0, 0.0, nan], [1.0, nan, 1.0], [2.0, 5.0, 3.0], [nan, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    (found,) = to_host(common_ranks(backend.asarray(values), 0))
+    expected = [[1.0, 0.5, 0.0], [-0.5, 0.0, 0.0], [1.0, 0.5, 1.0], [0.0, 0.0, 0.0], [-1.5, -1.0, -1.0]]
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_average_ranks_on_every_backend(backend):

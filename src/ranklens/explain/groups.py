@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,15 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.arrays import cut, rows_within
 from ranklens.explain.models.base import checked_names
 from ranklens.explain.queries import Queries, query_list, stacked
 from ranklens.io.query_features import QueryFeatures
-from ranklens.kernels.rank_correlation import rank_products
+from ranklens.kernels.rank_correlation import common_ranks, rank_products
 
 TOLERANCE = 1e-9
 """How far below the threshold a correlation may lie: sums of ranks round, and an exact 0.8 must reach 0.8."""
 
 DEFAULT_THRESHOLD = 0.8
+# Ranks of many patterns of missing values are made together; of many documents that would take their square.
+_FEW_PATTERNS = 8
+_FEW_DOCUMENTS = 256
 Floats = NDArray[np.float64]
 
 
@@ -95,6 +100,9 @@ def rank_correlations(
 def _add_query(values: Floats, products: Floats, squares: Floats) -> None:
     """Add one query's products of ranks; ``squares[i, j]`` is of feature i where j has a value as well."""
     present, pattern = np.unique(~np.isnan(values), axis=1, return_inverse=True)
+    if present.shape[1] > _FEW_PATTERNS and values.shape[0] <= _FEW_DOCUMENTS:
+        _add_gapped(values, products, squares)
+        return
     columns = [np.flatnonzero(pattern == p) for p in range(present.shape[1])]
     for p, own in enumerate(columns):
         for other in range(p, len(columns)):
@@ -104,6 +112,28 @@ def _add_query(values: Floats, products: Floats, squares: Floats) -> None:
             both = own if p == other else np.concatenate([own, columns[other]])
             found = rank_products(values[documents][:, both])
             _add_block(found, own, columns[other], products, squares)
+
+
+def _add_gapped(values: Floats, products: Floats, squares: Floats) -> None:
+    """Do the same where most features lack values in documents of their own: some features by some others."""
+    n, k = values.shape
+    pairs_at_once = rows_within(48 * n, k * k, share=0.25)
+    blocks = [np.arange(some.start, some.stop) for some in cut(range(k), max(1, math.isqrt(pairs_at_once)))]
+    for place, own in enumerate(blocks):
+        for other in blocks[place:]:
+            ours = _common(values, own, other)
+            theirs = _common(values, other, own) if other is not own else ours
+            found = np.einsum("adb,bda->ab", ours, theirs)
+            products[np.ix_(own, other)] += found
+            squares[np.ix_(own, other)] += (ours * ours).sum(axis=1)
+            if other is not own:
+                products[np.ix_(other, own)] += found.T
+                squares[np.ix_(other, own)] += (theirs * theirs).sum(axis=1)
+
+
+def _common(values: Floats, own: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+    """Return the `common_ranks` of the features `own` towards `other`, shape (own, n, other)."""
+    return np.stack([common_ranks(values[:, [i, *other]], 0)[:, 1:] for i in own])
 
 
 def _add_block(

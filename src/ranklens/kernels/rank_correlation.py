@@ -47,3 +47,29 @@ def rank_products(values: Array) -> Array:
     ranks = average_ranks(values)
     centred = ranks - xp.mean(ranks, axis=0, keepdims=True)
     return xp.matmul(xp.matrix_transpose(centred), centred)
+
+
+def common_ranks(values: Array, column: int) -> Array:
+    """Rank one column among the rows in which another one has a value too, for each other one.
+
+    Parameters
+    ----------
+    values : array, shape (n, k)
+        NaN where there is none.
+    column : int
+
+    Returns
+    -------
+    array, shape (n, k)
+        Entry (d, j): the average rank of row d among the rows where columns `column` and j both have a
+        value, less the mean of these ranks; 0 in all other rows.
+    """
+    xp = namespace(values)
+    present = xp.astype(~xp.isnan(values), values.dtype)
+    own, ours = values[:, column], present[:, column]
+    # What a row is above, and half of what it equals; a comparison with NaN is false.
+    below = xp.astype(own[None, :] < own[:, None], values.dtype)
+    equal = xp.astype(own[None, :] == own[:, None], values.dtype)
+    n_common = xp.sum(ours[:, None] * present, axis=0)
+    ranks = xp.matmul(below + equal / 2.0, present)
+    return (ranks - n_common[None, :] / 2.0) * ours[:, None] * present
