@@ -152,13 +152,18 @@ class MetricResult(Presentable):
         TypeError
             For ids that are neither text nor whole numbers.
         ValueError
-            For an id that occurs twice, and for values of another shape.
+            For an id that occurs twice, for values of another shape, and for a masked array.
 
         Examples
         --------
         >>> MetricResult.from_arrays("AP", ["q1", "q2"], np.asarray([0.5, 1.0])).mean
         0.75
         """
+        if isinstance(values, np.ma.MaskedArray):
+            raise ValueError(
+                f"values of {metric} is a masked array; leave out the queries without a value: "
+                "query_ids[~values.mask], values.compressed()"
+            )
         if not isinstance(query_ids, QueryIndex):
             query_ids = _distinct(metric, [_as_id(query) for query in query_ids])
         return cls(metric, QueryValues(query_ids, values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Seed, is_array, resolve_backend, to_host
 from ranklens.core.delta_table import DeltaTable
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
+from ranklens.stats.masked import without_masks
 from ranklens.stats.maxt import MAX_T
 from ranklens.stats.options import Options, check_choice, is_plain
 from ranklens.stats.power import MIN_QUERIES
@@ -56,7 +57,8 @@ def compare_deltas(
     deltas : array, shape (comparisons, queries)
         Differences B minus A; a numpy, cupy, jax or torch array is worked on where it lies, and one transfer
         brings the results back (with exact methods at most two; a mask on the device is one more, and so are
-        the differences for what weights, clusters, a margin or tests beside need of them).
+        the differences for what weights, clusters, a margin or tests beside need of them). What a
+        `numpy.ma` array masks is not measured.
     mask : array of bool, shape (comparisons, queries) or (queries,), optional
         True where a query is measured; anything may stand elsewhere. All are measured by default.
     method : {"auto", "exact", "monte-carlo"}
@@ -65,7 +67,7 @@ def compare_deltas(
         How the q-values are made. ``"maxt"`` is the step-down of Westfall and Young on the shared signs,
         which knows how the comparisons are correlated.
     family : sequence of labels, shape (comparisons,), optional
-        Rows of one label are corrected together; all of them by default.
+        Rows of one label (a text, a number, a tuple) are corrected together; all of them by default.
     interval, alternative, n_resamples, n_permutations, alpha
         As for `compare`.
     seed : int, SeedSequence, Generator or None
@@ -118,6 +120,7 @@ def compare_deltas(
         margin=margin,
         beside=beside,
     )
+    deltas, mask = without_masks(deltas, mask)
     backend = resolve_backend(deltas)
     with backend.precise():
         batch = Batch.of(deltas, mask, backend)
@@ -170,12 +173,23 @@ def _families(family: Sequence[Any] | None, n_rows: int) -> list[NDArray[np.int6
     """Return the rows of each family."""
     if family is None:
         return [np.arange(n_rows)]
-    labels = list(family)
+    if isinstance(family, (str, bytes)) or not isinstance(family, Iterable):
+        raise ValueError(
+            f"family must be a sequence with a label for each of the {n_rows} comparisons, got {family!r}; "
+            "leave it out to correct all of them together"
+        )
+    labels = family.tolist() if isinstance(family, np.ndarray) else list(family)
     if len(labels) != n_rows:
         raise ValueError(f"family must have a label for each of the {n_rows} comparisons, got {len(labels)}")
     members: dict[Any, list[int]] = {}
     for row, label in enumerate(labels):
-        members.setdefault(label, []).append(row)
+        try:
+            members.setdefault(label, []).append(row)
+        except TypeError:
+            raise ValueError(
+                f"family has {label!r} as the label of comparison {row}; a label is a text, a number or a "
+                "tuple of them"
+            ) from None
     return [np.array(rows) for rows in members.values()]
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import is_array, to_host
 from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import QueryId
+from ranklens.stats.masked import refuse_masked
 from ranklens.stats.units import Units
 
 _SHOWN = 3
@@ -177,6 +178,7 @@ def _aligned(name: str, values: Any, queries: Sequence[QueryId] | int) -> Any:
     """Return a value for each query in turn, from a mapping or from an array of that length."""
     if isinstance(values, Mapping):
         return _looked_up(name, values, queries)
+    refuse_masked(name, values, f"give a value for every query: {name}.filled(...)")
     if is_array(values):
         (host,) = to_host(values)
         values = host.tolist() if host.ndim == 1 else host

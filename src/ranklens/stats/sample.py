@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, is_array, namespace, resolve_backend, to_host
 from ranklens.core import InsufficientSampleError
 from ranklens.stats.lattice import EPS, comparable_sample
+from ranklens.stats.masked import refuse_masked
 
 _SHOWN = 5
 
@@ -58,6 +59,7 @@ def as_sample(deltas: Any, backend: Backend, *, minimum: int, query_ids: Sequenc
 
     What lies on the host is checked for values that are not finite; looking at a device's would wait for it.
     """
+    refuse_masked("deltas", deltas, "leave out what is not measured: deltas.compressed()")
     values = deltas if is_array(deltas) else _host_numbers(deltas)
     if values.ndim != 1:
         raise ValueError(
