@@ -134,12 +134,11 @@ def test_a_multiplicity_repeats_a_value(backend: Backend) -> None:
 def test_folding_is_adding_and_multiplying(backend: Backend, n: int) -> None:
     terms = np.random.default_rng(n).normal(size=(n, 3, 2))
     assert_allclose(host(folded_sum(backend.asarray(terms))), terms.sum(axis=0), rtol=1e-13, atol=1e-14)
-    assert_allclose(host(folded_product(backend.asarray(terms))), terms.prod(axis=0), rtol=1e-13)
+    assert_allclose(host(folded_product(backend.asarray(terms)))[0], terms.prod(axis=0), rtol=1e-13)
     real, imaginary = folded_complex_product(*(backend.asarray(terms[..., i].copy()) for i in (0, 1)))
     expected = (terms[..., 0] + 1j * terms[..., 1]).prod(axis=0)
-    assert_allclose(
-        np.stack(to_host(real, imaginary)), [expected.real, expected.imag], rtol=1e-12, atol=1e-14
-    )
+    product = np.concatenate(to_host(real, imaginary))
+    assert_allclose(product, [expected.real, expected.imag], rtol=1e-12, atol=1e-14)
 
 
 def test_folding_a_column_does_not_depend_on_the_others() -> None:
@@ -147,16 +146,18 @@ def test_folding_a_column_does_not_depend_on_the_others() -> None:
     for fold in (folded_sum, folded_product):
         together = fold(terms)
         for first, count in ((0, 1), (7, 1), (11, 5), (100, 100)):
-            assert_array_equal(fold(terms[:, first : first + count].copy()), together[first : first + count])
+            assert_array_equal(
+                fold(terms[:, first : first + count].copy()), together[..., first : first + count]
+            )
 
 
-@pytest.mark.parametrize("nodes", [Nodes(24, 1), Nodes(24, 8), Nodes(24, 24)])
+@pytest.mark.parametrize("nodes", [Nodes(24, 1), Nodes(24, 8), Nodes(32, 16)])
 def test_the_recurrences_are_the_products(backend: Backend, nodes: Nodes) -> None:
     values = np.linspace(0.01, 0.9, 80).reshape(2, 40)
     values[1, 20:] = 0.0
     steps, ship = np.array([0.55, 0.4]), backend.asarray
     tanhs = np.tanh(0.7 * values)
-    at = (np.arange(24) + 0.5) * steps[:, None]
+    at = (np.arange(nodes.n) + 0.5) * steps[:, None]
     direct = host(cosine_products(ship(values), ship(at)))
     turned = [ship(np.ascontiguousarray(x.T)) for x in (values, tanhs)]
     assert_allclose(host(stepped_cosine_products(turned[0], ship(steps), nodes)), direct.T, atol=1e-14)

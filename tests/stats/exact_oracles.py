@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Sequence
@@ -49,6 +50,57 @@ def two_sided_p_of_integers(integers: Sequence[int]) -> Fraction:
         digits = (digits + (digits << width * value)) & mask
     # A number is congruent to the sum of its digits modulo the base less one.
     return Fraction(2 * (digits % ((1 << width) - 1)), 2 ** len(magnitudes))
+
+
+def counts_by_sum(integers: Sequence[int]) -> list[int]:
+    """Count the subsets of positive whole numbers with each sum, from 0 to the sum of all."""
+    width = len(integers) // 8 + 1
+    digits = 1
+    for value in integers:
+        digits += digits << 8 * width * value
+    packed = digits.to_bytes(width * (sum(integers) + 1), "little")
+    return [int.from_bytes(packed[i : i + width], "little") for i in range(0, len(packed), width)]
+
+
+def fitting_subsets(magnitudes: Sequence[int], limit: int) -> int:
+    """Count the subsets of positive whole numbers whose sum is at most `limit`, few of which fit."""
+    lists = []
+    for half in (magnitudes[::2], magnitudes[1::2]):
+        sums = [0]
+        for value in half:
+            sums += [total + value for total in sums if total + value <= limit]
+        lists.append(sorted(sums))
+    return sum(bisect.bisect_right(lists[1], limit - total) for total in lists[0])
+
+
+def two_sided_p_by_fitting_subsets(deltas: Sequence[float]) -> Fraction:
+    """Count few subsets of the very floats, with the band that makes ties of rounded sums."""
+    exact = [Fraction(delta) for delta in deltas if delta]
+    common = math.lcm(*(delta.denominator for delta in exact))
+    integers = [int(delta * common) for delta in exact]
+    total = sum(map(abs, integers))
+    limit = (total - abs(sum(integers)) + int(8 * EPS * total)) // 2
+    return Fraction(2 * fitting_subsets(sorted(map(abs, integers), reverse=True), limit), 2 ** len(exact))
+
+
+def two_sided_p_of_mixed(integers: Sequence[int], step: Fraction, odd: Sequence[float]) -> Fraction:
+    """Count signs of differences k · step together with a few others, over the signs of the latter."""
+    counts = counts_by_sum([abs(k) for k in integers if k])
+    from_end = [0, *itertools.accumulate(reversed(counts))]
+    half = sum(map(abs, integers))
+    others = [Fraction(value) for value in odd]
+    observed = abs(sum(integers) * step + sum(others))
+    band = 8 * EPS * (half * step + sum(map(abs, others)))
+    extreme = 0
+    for signs in itertools.product((1, -1), repeat=len(others)):
+        shift = sum((sign * value for sign, value in zip(signs, others, strict=True)), Fraction(0))
+        # T = (half - 2 · subset) · step + shift, which must reach the observed sum.
+        largest = (half - (observed - band - shift) / step) / 2
+        extreme += (
+            from_end[-1] - from_end[max(0, len(counts) - 1 - math.floor(largest))] if largest >= 0 else 0
+        )
+    n = sum(1 for k in integers if k) + len(others)
+    return Fraction(2 * extreme, 2**n)
 
 
 def bootstrap_quantiles(integers: Sequence[int], levels: Sequence[Fraction]) -> list[Fraction]:

@@ -29,35 +29,37 @@ def folded_sum(terms: Array) -> Array:
     xp = namespace(terms)
     if xp.__name__ != "numpy":
         return xp.sum(terms, axis=0)
-    while terms.shape[0] > 1:
-        half = terms.shape[0] // 2
-        terms = _with_rest(terms[:half, ...] + terms[half : 2 * half, ...], terms)
+    while (n := terms.shape[0]) > 1:
+        folded = terms[: n // 2, ...] + terms[n // 2 : n - n % 2, ...]
+        terms = _with_last(folded, terms) if n % 2 else folded
     return terms[0, ...]
 
 
-def folded_product(factors: Array) -> Array:
-    """Multiply along the first axis, its halves by each other until one is left.
+def folded_product(factors: Array, most: int = 1) -> Array:
+    """Multiply along the first axis, its halves by each other until `most` or fewer are left.
 
     Parameters
     ----------
     factors : array, shape (n, ...)
         n is at least 1.
+    most : int
 
     Returns
     -------
-    array, shape (...)
+    array, shape (m, ...)
+        m is at most `most`.
     """
     xp = namespace(factors)
     if xp.__name__ != "numpy":
-        return xp.prod(factors, axis=0)
-    while factors.shape[0] > 1:
-        half = factors.shape[0] // 2
-        factors = _with_rest(factors[:half, ...] * factors[half : 2 * half, ...], factors)
-    return factors[0, ...]
+        return xp.prod(factors, axis=0, keepdims=True)
+    while (n := factors.shape[0]) > most:
+        folded = factors[: n // 2, ...] * factors[n // 2 : n - n % 2, ...]
+        factors = _with_last(folded, factors) if n % 2 else folded
+    return factors
 
 
-def folded_complex_product(real: Array, imaginary: Array) -> tuple[Array, Array]:
-    """Multiply complex numbers along the first axis, its halves by each other until one is left.
+def folded_complex_product(real: Array, imaginary: Array, most: int = 1) -> tuple[Array, Array]:
+    """Multiply complex numbers along the first axis, its halves by each other until `most` or fewer are left.
 
     Not every device has complex numbers, and not every library mixes them with real ones.
 
@@ -65,22 +67,23 @@ def folded_complex_product(real: Array, imaginary: Array) -> tuple[Array, Array]
     ----------
     real, imaginary : arrays, shape (n, ...)
         n is at least 1.
+    most : int
 
     Returns
     -------
-    real, imaginary : arrays, shape (...)
+    real, imaginary : arrays, shape (m, ...)
+        m is at most `most`.
     """
-    while real.shape[0] > 1:
-        half = real.shape[0] // 2
-        a, b = real[:half, ...], real[half : 2 * half, ...]
-        c, d = imaginary[:half, ...], imaginary[half : 2 * half, ...]
+    while (n := real.shape[0]) > most:
+        a, b = real[: n // 2, ...], real[n // 2 : n - n % 2, ...]
+        c, d = imaginary[: n // 2, ...], imaginary[n // 2 : n - n % 2, ...]
         folded = a * b - c * d, a * d + c * b
-        real, imaginary = _with_rest(folded[0], real), _with_rest(folded[1], imaginary)
-    return real[0, ...], imaginary[0, ...]
+        if n % 2:
+            folded = _with_last(folded[0], real), _with_last(folded[1], imaginary)
+        real, imaginary = folded
+    return real, imaginary
 
 
-def _with_rest(folded: Array, whole: Array) -> Array:
+def _with_last(folded: Array, whole: Array) -> Array:
     """Append what an odd length leaves over."""
-    if whole.shape[0] % 2 == 0:
-        return folded
     return namespace(whole).concat([folded, whole[-1:, ...]], axis=0)

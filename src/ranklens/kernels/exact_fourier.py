@@ -77,7 +77,8 @@ def tilted_products(
     angles = nodes[..., :, None] * values[..., None, :]
     real, imaginary = xp.cos(angles), tanhs[..., None, :] * xp.sin(angles)
     if multiplicities is None:
-        return folded_complex_product(xp.moveaxis(real, -1, 0), xp.moveaxis(imaginary, -1, 0))
+        real, imaginary = folded_complex_product(xp.moveaxis(real, -1, 0), xp.moveaxis(imaginary, -1, 0))
+        return real[0, ...], imaginary[0, ...]
     counts = multiplicities[..., None, :]
     squares = real * real + imaginary * imaginary
     modulus = xp.exp(0.5 * xp.sum(counts * xp.log(squares), axis=-1))

@@ -10,11 +10,12 @@ from ranklens.kernels.ties import LATTICE_SLACK
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_SCALES = (256, 2520, 10_000)
+SCALES = (256, 2520, 10_000)
 """The finest of the known steps; they share every other one."""
 
 _BY_CHANCE = 1e-3
 _MANY_ODD = 40
+_GLANCE = 64
 _MOST = 1000
 _PEAK, _CAUTION = 0.8, 1.25
 
@@ -39,9 +40,13 @@ def largest_atoms(values: Floats, n: Counts, eps: float) -> Floats:
     numpy.ndarray of float64, shape (rows,)
     """
     atoms = np.ldexp(1.0, -np.minimum(n, _MOST))
-    for scale in _SCALES:
-        slack = LATTICE_SLACK * eps * 1024.0 * scale
+    glance = values[:, :_GLANCE]
+    for scale in SCALES:
+        slack = lattice_slack(scale, eps)
         if slack > _BY_CHANCE:
+            continue
+        n_odd = np.count_nonzero(np.abs(glance * scale - np.rint(glance * scale)) > slack, axis=1)
+        if n_odd.min() > _MANY_ODD:
             continue
         steps = np.rint(values * scale)
         off = np.abs(values * scale - steps) > slack
@@ -54,3 +59,8 @@ def largest_atoms(values: Floats, n: Counts, eps: float) -> Floats:
             peak = np.minimum(1.0, _CAUTION * _PEAK / np.maximum(spread, 0.5))
             atoms[mixed] = np.maximum(atoms[mixed], np.ldexp(peak, -n_odd[mixed]))
     return atoms
+
+
+def lattice_slack(scale: int, eps: float) -> float:
+    """Return how far a multiple of one over a scale may lie from a whole number, for values up to 1024."""
+    return LATTICE_SLACK * eps * 1024.0 * scale

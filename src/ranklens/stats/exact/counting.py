@@ -70,9 +70,10 @@ def _counted(magnitudes: Counts, limits: Counts, length: int) -> Floats:
     values, place = np.unique(magnitudes, return_inverse=True)
     repeats = np.zeros((len(rows), len(values)), dtype=np.int64)
     np.add.at(repeats, (rows[:, None], place.reshape(magnitudes.shape)), 1)
-    for value, times in zip(values.tolist(), repeats.T, strict=True):
-        for time in range(int(times.max()) if 0 < value < length else 0):
-            having = np.flatnonzero(times > time)
+    fewest, most = repeats.min(axis=0).tolist(), repeats.max(axis=0).tolist()
+    for i, value in enumerate(values.tolist()):
+        for time in range(most[i] if 0 < value < length else 0):
+            having: slice | Counts = slice(None) if time < fewest[i] else np.flatnonzero(repeats[:, i] > time)
             counts[having, value:] += counts[having, :-value]
     within = np.arange(length) <= limits[:, None]
     return np.asarray(folded_sum((counts * within).T))

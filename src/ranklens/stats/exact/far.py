@@ -11,23 +11,33 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend
 from ranklens.kernels.exact_folds import folded_sum
 from ranklens.kernels.exact_fourier import tilted_tail
-from ranklens.kernels.exact_recurrences import Nodes, stepped_tilted_products
+from ranklens.kernels.exact_recurrences import stepped_tilted_products
 from ranklens.stats.exact.near import LOOKED_AT_IN_LONG, LOOKED_AT_IN_SHORT
 from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.signed import Counts
-from ranklens.stats.exact.smooth import EPS, Inverted, SmoothRows, unseen
+from ranklens.stats.exact.smooth import (
+    EPS,
+    NODES_OF_SHORT,
+    Inverted,
+    NodeGroup,
+    SmoothRows,
+    columns_of,
+    node_groups,
+    unseen,
+)
 from ranklens.stats.exact.tail import FlipTails
 from ranklens.stats.rows.jobs import Job, joined
 
 Floats = NDArray[np.float64]
 
-_REACH, _FADED = 9.0, 38.0
+_REACH, _FADED = (8.5, 7.0), (35.0, 26.0)
+"""Of short rows, and of long ones, whose nodes stop earlier."""
+
+_OVERLAP = 1e-10
+"""What overlaps of that leave, in parts of the tail's scale."""
+
 _LEAST_TILT, _MOST_TILT = 0.5, 350.0
-_MOST_STEPS, _NEAR_ENOUGH = 40, 1e-3
-_SHORT_NODES, _SEEN_OF_SHORT = Nodes(192, 8), 64
-_FEW_NODES, _MORE_NODES, _SEEN_OF_LONG = Nodes(32, 1), Nodes(64, 1), 8
-_DEAD = 8.8
-"""Standard deviations of the frequency beyond which a normal law's characteristic function is below 1e-16."""
+_MOST_STEPS, _NEAR_ENOUGH = 40, 2e-2
 
 
 class TiltedRows(NamedTuple):
@@ -52,7 +62,8 @@ class TiltedRows(NamedTuple):
     @property
     def step(self) -> Floats:
         """The distance of the nodes: neither the tilted law nor its fading tail overlaps with itself."""
-        return np.asarray(2.0 * math.pi / (_REACH * self.spread + _FADED / self.rate))
+        reach, faded = _REACH[self.rows.is_long], _FADED[self.rows.is_long]
+        return np.asarray(2.0 * math.pi / (reach * self.spread + faded / self.rate))
 
 
 def tilted_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[Inverted]:
@@ -64,58 +75,48 @@ def tilted_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job
     """
     law = TiltedRows.of(SmoothRows.of(tails, chosen))
     mass, largest = np.zeros(len(chosen)), np.full(len(chosen), math.inf)
-    groups = [(nodes, places) for nodes, places in _by_nodes(law) if places.size]
-    asked = [_invert(law, places, nodes, backend) for nodes, places in groups]
+    groups = node_groups(law.rows, law.tanhs, law.step)
+    asked = [_invert(law, group, backend) for group in groups]
     host = list((yield tuple(array for parts in asked for part in parts for array in part)))
-    for (_, places), parts in zip(groups, asked, strict=True):
+    for group, parts in zip(groups, asked, strict=True):
         own, host = host[: 2 * len(parts)], host[2 * len(parts) :]
-        mass[places], largest[places] = joined(own[0::2]), joined(own[1::2])
+        mass[group.places] = joined(own[0::2])
+        largest[group.places] = np.maximum(joined(own[1::2]), group.beyond)
     rounding = EPS * (32.0 * law.rows.n + np.abs(law.log_scale) + 64.0) * np.abs(mass)
-    log_atom = np.log(law.rows.atom)
-    # Values on a lattice make equal sums likelier than by chance.
-    squares = folded_sum(np.log(0.5 + 0.5 * law.tanhs * law.tanhs) * (law.rows.values > 0.0))
-    squares = squares + log_atom + law.rows.n * math.log(2.0)
-    at_threshold = np.exp(np.minimum(log_atom - law.log_scale, 700.0))
+    rough = any(group.nodes == NODES_OF_SHORT for group in groups)
+    error = unseen(largest, _mean_square_root(law) if rough else np.zeros(len(chosen))) + rounding
+    at_threshold = np.exp(np.minimum(np.log(law.rows.atom) - law.log_scale, 700.0))
     looked_at = LOOKED_AT_IN_LONG if law.rows.is_long else LOOKED_AT_IN_SHORT
     peaks = Peaks.of(tails.sums.magnitudes, tails.n, chosen, looked_at)
     # A tilt narrows the law, and raises what comes back of its characteristic function.
     returned = peaks.steps * np.maximum(law.rate, 1.0) * np.exp(peaks.log_height * law.spread**2)
-    error = unseen(largest, np.exp(0.5 * squares)) + rounding + at_threshold + 2.0 * returned * np.abs(mass)
+    error = error + at_threshold + _OVERLAP * law.rows.is_long + 2.0 * returned * np.abs(mass)
     return Inverted(mass, error, law.log_scale)
 
 
-def _by_nodes(law: TiltedRows) -> list[tuple[Nodes, Counts]]:
-    """Group rows by how many nodes they need; those that need too many are in no group."""
-    if not law.rows.is_long:
-        return [(_SHORT_NODES, np.arange(len(law.rate)))]
-    needed = _DEAD / (law.spread * law.step) + _SEEN_OF_LONG
-    few = needed <= _FEW_NODES.n
-    more = ~few & (needed <= _MORE_NODES.n)
-    return [(_FEW_NODES, np.flatnonzero(few)), (_MORE_NODES, np.flatnonzero(more))]
+def _mean_square_root(law: TiltedRows) -> Floats:
+    """Return the root of the modulus's mean square over all frequencies."""
+    logs = np.log(0.5 + 0.5 * law.tanhs * law.tanhs) * (law.rows.values > 0.0)
+    return np.asarray(np.exp(0.5 * folded_sum(logs)))
 
 
-def _invert(law: TiltedRows, places: Counts, nodes: Nodes, backend: Backend) -> list[Any]:
+def _invert(law: TiltedRows, group: NodeGroup, backend: Backend) -> list[tuple[Any, Any]]:
     """Return the inverted tails, and the largest of the moduli that were seen late."""
-    rows = law.rows.take(places)
-    tanhs, step, rate = law.tanhs[:, places], law.step[places], law.rate[places]
-    odd = np.arange(nodes.n)[:, None] + 0.5
-    first = nodes.n - _SEEN_OF_LONG if rows.is_long else _SEEN_OF_SHORT
+    places = group.places
+    rows, tanhs = law.rows.take(places), columns_of(law.tanhs, places)
+    step, rate = law.step[places], law.rate[places]
+    odd = np.arange(group.nodes.n)[:, None] + 0.5
     xp, ship = backend.xp, backend.asarray
 
     def invert(some: slice) -> tuple[Any, Any]:
-        products = stepped_tilted_products(
-            ship(rows.values[:, some].copy()), ship(tanhs[:, some].copy()), ship(step[some]), nodes
-        )
-        at, tilt = ship(odd * step[some]), ship(rate[some])
-        mass = tilted_tail(products, at, ship(rows.threshold[some]), tilt, ship(step[some]), 0.0)
-        real, imaginary = products[0][first:, :], products[1][first:, :]
-        largest = xp.max(real * real + imaginary * imaginary, axis=0)
-        if rows.is_long:
-            witnessed = rows.witnessed(some, tanhs[:, some], step[some], nodes.n, backend)
-            largest = xp.maximum(largest, witnessed)
-        return mass, xp.sqrt(largest)
+        own = ship(rows.columns(some)), ship(np.ascontiguousarray(tanhs[:, some]))
+        real, imaginary = stepped_tilted_products(*own, ship(step[some]), group.nodes)
+        at, threshold, tilt = ship(odd * step[some]), ship(rows.threshold[some]), ship(rate[some])
+        mass = tilted_tail((real, imaginary), at, threshold, tilt, ship(step[some]), 0.0)
+        real, imaginary = real[group.first_seen :, :], imaginary[group.first_seen :, :]
+        return mass, xp.sqrt(xp.max(real * real + imaginary * imaginary, axis=0))
 
-    return rows.in_parts(invert, nodes, backend)
+    return rows.in_parts(invert, group.nodes, backend)
 
 
 def _rates(rows: SmoothRows) -> Floats:

@@ -17,6 +17,7 @@ from ranklens.stats.exact.inversion import plain_inversion
 from ranklens.stats.exact.listing import LONG_BITS, SHORT_BITS, count_listed, list_bits
 from ranklens.stats.exact.meeting import STEP as MEETING_STEP
 from ranklens.stats.exact.meeting import meeting_counts
+from ranklens.stats.exact.mixed import count_mixed
 from ranklens.stats.exact.near import plain_inversions
 from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, Plan
 from ranklens.stats.exact.signed import Counts
@@ -28,12 +29,12 @@ from ranklens.stats.rows.jobs import Job, combined, together
 
 Rows = NDArray[np.bool_]
 
-_FAR_OF_SHORT, _FAR = math.log(1e-4), math.log(1e-6)
+_FAR_OF_SHORT, _FAR = 1e-4, 1e-6
 _LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
 """The relative errors of an inversion past which another step is tried, and past which long lists are."""
 
-_UNCERTAIN = 2e-3
-"""The relative error past which a row is conditioned on its largest differences."""
+_VERY_LARGE_ERROR, _NOTICED = 0.05, 5e-7
+"""The relative error past which a row is conditioned, even if it is below what is noticed."""
 
 _CONVOLVED_CELLS = 3e7
 _SURELY_NEAR = 3.5
@@ -48,50 +49,57 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
     found.put(plan.nothing, 0.0, tails.n[plan.nothing], 0.0, CLOSED_FORM)
     found.put(plan.one_subset, 1.0, tails.n[plan.one_subset], 0.0, CLOSED_FORM)
     count_on_lattice(found, tails, np.flatnonzero(plan.convolved))
-    count_listed(found, tails, np.flatnonzero(plan.listed), SHORT_BITS)
+    count_listed(found, tails, np.flatnonzero(plan.listed & plan.few), LONG_BITS)
+    count_listed(found, tails, np.flatnonzero(plan.listed & ~plan.few), SHORT_BITS)
+    count_mixed(found, tails, np.flatnonzero(found.missing & ~plan.few & ~tails.sums.lattice))
     met = np.flatnonzero(found.missing & plan.few)
-    near, far = np.flatnonzero(plan.near), np.flatnonzero(plan.far)
-    ways, plain, tilted = yield from combined(
-        [
-            meeting_counts(tails, met, backend),
-            plain_inversions(tails, near, backend),
-            tilted_inversions(tails, far, backend),
-        ]
-    )
-    found.put(met, ways, tails.n[met], 0.0, MEETING_STEP)
-    _put_smooth(found, tails, (near, plain), (far, tilted))
+    near, far = np.flatnonzero(found.missing & plan.near), np.flatnonzero(found.missing & plan.far)
+    asked = [
+        (places, step, make(tails, places, backend))
+        for places, step, make in (
+            (met, MEETING_STEP, meeting_counts),
+            (near, PLAIN, plain_inversions),
+            (far, TILTED, tilted_inversions),
+        )
+        if places.size
+    ]
+    results = yield from combined([job for *_, job in asked])
+    for (places, step, _), result in zip(asked, results, strict=True):
+        if step == MEETING_STEP:
+            found.put(places, result, tails.n[places], 0.0, step)
+        else:
+            _put_inverted(found, places, result, step)
+    _tilt_small(found, tails, near)
     _put_rest(found, tails)
     _condition(found, tails)
     return found
 
 
-def _put_smooth(
-    found: Masses, tails: FlipTails, near: tuple[Counts, Inverted], far: tuple[Counts, Inverted]
-) -> None:
-    """Fill in what was inverted; where that is too small or too uncertain, tilt, or count the subsets."""
-    places, plain = near
-    small = plain.log_tail < (_FAR if tails.sums.magnitudes.shape[1] >= LONG else _FAR_OF_SHORT)
-    _put_inverted(found, places[~small], plain, ~small, tails, PLAIN)
-    (again,) = together([tilted_inversions(tails, places[small], open_backend("numpy"))])
-    for own, tilted in (far, (places[small], again)):
-        _put_inverted(found, own, tilted, np.ones(len(own), dtype=bool), tails, TILTED)
-        uncertain = tilted.error > _LARGE_ERROR * tilted.mass
-        count_listed(found, tails, own[uncertain & (tails.n[own] <= MOST_LISTED)], SHORT_BITS - 1.0)
+def _tilt_small(found: Masses, tails: FlipTails, near: Counts) -> None:
+    """Tilt on the host what an untilted inversion found to be too small for it."""
+    smallest = _FAR if tails.sums.magnitudes.shape[1] >= LONG else _FAR_OF_SHORT
+    small = near[np.ldexp(found.ways[near], -found.exponent[near]) < smallest] if near.size else near
+    if small.size:
+        (tilted,) = together([tilted_inversions(tails, small, open_backend("numpy"))])
+        _put_inverted(found, small, tilted, TILTED)
 
 
-def _put_inverted(
-    found: Masses, places: Counts, inverted: Inverted, which: Rows, tails: FlipTails, step: str
-) -> None:
-    mass, error, log_scale = (column[which] for column in inverted)
+def _put_inverted(found: Masses, places: Counts, inverted: Inverted, step: str) -> None:
+    known = np.isfinite(inverted.error)
+    mass, error, log_scale = (column[known] for column in inverted)
     doublings = np.floor(log_scale / math.log(2.0))
     scale = np.exp(log_scale - doublings * math.log(2.0))
     mass = np.maximum(mass, np.finfo(np.float64).eps * error)
-    found.put(places, scale * mass, -doublings.astype(np.int64), scale * error, step)
+    found.put(places[known], scale * mass, -doublings.astype(np.int64), scale * error, step)
 
 
 def _put_rest(found: Masses, tails: FlipTails) -> None:
     """Invert on the host, row by row, what is on a lattice, repeats values or is still uncertain."""
-    _list_uncertain(found, tails, np.flatnonzero(~found.missing & _above(found, _LARGE_ERROR)))
+    uncertain = ~found.missing & _above(found, _LARGE_ERROR)
+    if not (uncertain | found.missing).any():
+        return
+    count_listed(found, tails, np.flatnonzero(uncertain & (tails.n <= MOST_LISTED)), SHORT_BITS - 1.0)
+    _list_uncertain(found, tails, np.flatnonzero(uncertain & _above(found, _LARGE_ERROR)))
     rest = np.flatnonzero(found.missing | _above(found, _LARGE_ERROR))
 
     def invert(place: int) -> None:
@@ -115,13 +123,16 @@ def _list_uncertain(found: Masses, tails: FlipTails, places: Counts) -> None:
 
 def _condition(found: Masses, tails: FlipTails) -> None:
     """Compute again, row by row, what is uncertain: differences of unequal sizes, or near a lattice."""
+    noticed = np.ldexp(found.error, -found.exponent) > _NOTICED
+    uncertain = np.flatnonzero(_above(found, _VERY_LARGE_ERROR) | (noticed & _above(found, _LARGE_ERROR)))
 
     def compute(place: int) -> None:
         mass = conditioned_mass(tails.row(place), _on_lattice)
         if mass is not None and mass.error * found.ways[place] < found.error[place] * mass.ways:
             found.put_one(place, mass)
 
-    for_each(compute, np.flatnonzero(_above(found, _UNCERTAIN)).tolist(), n_threads=n_cores())
+    if uncertain.size:
+        for_each(compute, uncertain.tolist(), n_threads=n_cores())
 
 
 def _on_lattice(tail: FlipTail) -> Mass:
@@ -131,5 +142,5 @@ def _on_lattice(tail: FlipTail) -> Mass:
 
 def _inverted_alone(tail: FlipTail) -> Mass:
     host = open_backend("numpy")
-    far = tail.begin >= _SURELY_NEAR * tail.spread and log_tail_estimate(tail) < _FAR
+    far = tail.begin >= _SURELY_NEAR * tail.spread and log_tail_estimate(tail) < math.log(_FAR)
     return tilted_inversion(tail, host) if far else plain_inversion(tail, host)

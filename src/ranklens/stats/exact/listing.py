@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,9 @@ SHORT_BITS, LONG_BITS = 17.0, 20.5
 _MOST_TOSSED = 900
 """The most values whose numbers of subsets stay within the floats."""
 
-_SHORTEST_BUFFER, _SHORTEST_MERGED = 4096, 128
+_FEWEST_MERGED, _MANY_NEEDLES = 128, 1 << 12
+_CHOICES_AT_ONCE = ((256, 16), (1024, 8), (8192, 4), (math.inf, 1))
+"""Up to how many sums so many choices among values are added at once."""
 
 
 def list_bits(tails: FlipTails) -> Floats:
@@ -69,105 +70,90 @@ def subset_count(tail: FlipTail, max_sums: int) -> Mass | None:
     values, times = tail.groups
     fitting = values <= tail.limit
     values, times = values[fitting][::-1], times[fitting][::-1]
-    repeated = tail.lattice or 5 * len(values) < 4 * int(times.sum())
-    if repeated:
-        weighted = _WeightedSums(tail, max_sums), _WeightedSums(tail, max_sums)
-        if not _grow(weighted, values, times):
+    weighted = tail.lattice or 5 * len(values) < 4 * int(times.sum())
+    if not weighted:
+        values, times = np.repeat(values, times), np.ones(int(times.sum()), dtype=np.int64)
+    first, second = (_Half(tail, weighted, max_sums) for _ in range(2))
+    left, repeats = 0, times.tolist()
+    while left < len(values):
+        half = min(first, second, key=len)
+        chosen = half.n_at_once(repeats, left)
+        if not half.grow(values[left : left + chosen], tuple(repeats[left : left + chosen])):
             return None
-        n_additions = len(weighted[0]) + len(weighted[1])
-        return counted_mass(weighted[0].pairs(weighted[1]), tail.n, n_additions, STEP)
-    plain = _Sums(tail, max_sums), _Sums(tail, max_sums)
-    if not _grow(plain, np.repeat(values, times), np.ones(int(times.sum()), dtype=np.int64)):
-        return None
-    return counted_mass(float(plain[0].pairs(plain[1])), tail.n, 0, STEP)
+        left += chosen
+    return first.met(second)
 
 
-def _grow(halves: Sequence[_Sums | _WeightedSums], values: Counts, times: Counts) -> bool:
-    """Give each value to the half with fewer sums; False where either has too many."""
-    return all(
-        min(halves, key=len).grow(value, most)
-        for value, most in zip(values.tolist(), times.tolist(), strict=True)
-    )
+class _Half:
+    """The sums of subsets of one half of the values that fit, and how many subsets have each."""
 
-
-class _Sums:
-    """The sums of subsets of different values that fit, in the first places of a buffer."""
-
-    def __init__(self, tail: FlipTail, max_sums: int) -> None:
-        self.limit, self.max_sums = tail.limit, max_sums
-        self.buffer, self.size = np.zeros(_SHORTEST_BUFFER, dtype=np.int64), 1
-
-    def __len__(self) -> int:
-        return self.size
-
-    @property
-    def sums(self) -> Counts:
-        return self.buffer[: self.size]
-
-    def grow(self, value: int, times: int) -> bool:
-        """Add a value to all sums that leave room for it; False where these become too many."""
-        fits = self.sums <= self.limit - value
-        size = self.size + int(np.count_nonzero(fits))
-        if size > self.max_sums:
-            return False
-        if size > len(self.buffer):
-            self.buffer = np.concatenate([self.buffer, np.empty(2 * size, dtype=np.int64)])
-        added = self.buffer[self.size : size]
-        np.compress(fits, self.sums, out=added)
-        added += value
-        self.size = size
-        return True
-
-    def pairs(self, other: _Sums) -> int:
-        """Count the pairs that fit together."""
-        return int(count_pairs(self.sums, other.sums, np.asarray(self.limit)))
-
-
-class _WeightedSums:
-    """The sums of subsets that fit, and how many subsets have each."""
-
-    def __init__(self, tail: FlipTail, max_sums: int) -> None:
-        self.tail, self.max_sums, self.n_merged = tail, max_sums, _SHORTEST_MERGED
-        self.sums, self.ways = np.zeros(1, dtype=np.int64), np.ones(1)
+    def __init__(self, tail: FlipTail, weighted: bool, max_sums: int) -> None:
+        self.tail, self.max_sums, self.n_merged = tail, max_sums, _FEWEST_MERGED
+        self.sums = np.zeros(1, dtype=np.int64)
+        self.ways = np.ones(1) if weighted else None
 
     def __len__(self) -> int:
         return len(self.sums)
 
-    def grow(self, value: int, times: int) -> bool:
-        """Choose up to `times` among equal values; False where that makes too many sums, or subsets."""
-        limit, ways = self.tail.limit, _binomials(times)
-        most = min(times, limit // value)
-        if (most + 1) * len(self) > 4 * self.max_sums:
+    def n_at_once(self, times: list[int], first: int) -> int:
+        """Return how many of the next values are worth taking at once: some, while the sums are few."""
+        most = next(most for size, most in _CHOICES_AT_ONCE if len(self) <= size)
+        choices, chosen = times[first] + 1, 1
+        while first + chosen < len(times) and (choices := choices * (times[first + chosen] + 1)) <= most:
+            chosen += 1
+        return chosen
+
+    def grow(self, values: Counts, times: tuple[int, ...]) -> bool:
+        """Choose up to so many of each value; False where that makes too many sums."""
+        coefficients, ways = _choices(times)
+        if len(ways) * len(self) > 4 * self.max_sums:
             return False
-        if most == 1:
-            fits = self.sums <= limit - value
-            self.sums = np.concatenate([self.sums, self.sums[fits] + value])
-            self.ways = np.concatenate([self.ways, self.ways[fits] * ways[1]])
+        limit = self.tail.limit
+        if times == (1,):
+            fits = self.sums <= limit - values[0]
+            self.sums = np.concatenate([self.sums, self.sums[fits] + values[0]])
+            self.ways = None if self.ways is None else np.concatenate([self.ways, self.ways[fits]])
         else:
-            sums = (self.sums[:, None] + value * np.arange(most + 1)).ravel()
+            sums = (self.sums[:, None] + coefficients @ values).ravel()
             fits = sums <= limit
-            self.sums, self.ways = sums[fits], (self.ways[:, None] * ways[: most + 1]).ravel()[fits]
+            self.sums = sums[fits]
+            self.ways = None if self.ways is None else (self.ways[:, None] * ways).ravel()[fits]
         if self.tail.lattice and len(self) > 4 * self.n_merged:
             self._merge()
         return len(self) <= self.max_sums
 
-    def pairs(self, other: _WeightedSums) -> float:
+    def met(self, other: _Half) -> Mass:
         """Count the pairs of subsets that fit together."""
+        limit, n = self.tail.limit, self.tail.n
+        if self.ways is None or other.ways is None:
+            return counted_mass(float(count_pairs(self.sums, other.sums, np.asarray(limit))), n, 0, STEP)
+        self._sort()
+        if len(other) > _MANY_NEEDLES:
+            other._sort()
+        count = float(count_weighted(self.sums, self.ways, other.sums, other.ways, limit))
+        return counted_mass(count, n, len(self) + len(other), STEP)
+
+    def _sort(self) -> None:
         order = np.argsort(self.sums)
-        sums, ways = self.sums[order], self.ways[order]
-        return float(count_weighted(sums, ways, other.sums, other.ways, self.tail.limit))
+        self.sums = self.sums[order]
+        self.ways = None if self.ways is None else self.ways[order]
 
     def _merge(self) -> None:
-        order = np.argsort(self.sums)
-        sums, ways = self.sums[order], self.ways[order]
-        first = np.flatnonzero(np.diff(sums, prepend=-1))
-        self.sums, self.ways = sums[first], np.add.reduceat(ways, first)
-        self.n_merged = max(len(self), _SHORTEST_MERGED)
+        self._sort()
+        first = np.flatnonzero(np.concatenate([[True], self.sums[1:] != self.sums[:-1]]))
+        self.sums = self.sums[first]
+        self.ways = None if self.ways is None else np.add.reduceat(self.ways, first)
+        self.n_merged = max(len(self), _FEWEST_MERGED)
 
 
-@functools.lru_cache(maxsize=256)
-def _binomials(n: int) -> Floats:
-    return np.array([float(math.comb(n, k)) for k in range(n + 1)])
+@functools.lru_cache(maxsize=4096)
+def _choices(times: tuple[int, ...]) -> tuple[Counts, Floats]:
+    """Return all choices among some of each of several values, and how often each occurs."""
+    coefficients = np.indices([most + 1 for most in times]).reshape(len(times), -1).T
+    ways = functools.reduce(
+        np.multiply.outer, [np.array([float(math.comb(n, k)) for k in range(n + 1)]) for n in times]
+    )
+    return np.ascontiguousarray(coefficients), ways.ravel()
 
 
 def _sums(terms: Floats) -> Floats:

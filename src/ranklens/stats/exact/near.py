@@ -6,57 +6,63 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklens.arrays import Backend
 from ranklens.kernels.exact_fourier import square_wave_tail
-from ranklens.kernels.exact_recurrences import Nodes, stepped_cosine_products
+from ranklens.kernels.exact_recurrences import stepped_cosine_products
 from ranklens.stats.exact.clusters import clustered_atoms
 from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.signed import Counts
-from ranklens.stats.exact.smooth import EPS, Inverted, SmoothRows, unseen
+from ranklens.stats.exact.smooth import EPS, Inverted, NodeGroup, SmoothRows, node_groups, unseen
 from ranklens.stats.exact.tail import FlipTails
 from ranklens.stats.rows.jobs import Job, joined
+
+Floats = NDArray[np.float64]
 
 REACH = 8.5
 """Standard deviations beyond which T has a chance below 1e-15, by Hoeffding's 2·exp(-z²/2)."""
 
-_SHORT_NODES, _SEEN_OF_SHORT = Nodes(192, 8), 64
-_LONG_NODES, _SEEN_OF_LONG = Nodes(32, 1), 24
 _CAUTION, _TOLD_APART = 4.0, 0.3
-LOOKED_AT_IN_SHORT, LOOKED_AT_IN_LONG = 90.0, 14.0
+LOOKED_AT_IN_SHORT, LOOKED_AT_IN_LONG = 90.0, 240.0
 """The frequency up to which no return of the characteristic function goes unseen."""
 
 
 def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[Inverted]:
     """Invert ∏ cos(y a) against a square wave that changes sign at the threshold, and again beyond T.
 
-    The error allows for the nodes left out (see `unseen` and `Peaks`), for rounding, and for half the chance
-    that T may have at the threshold itself, of which an inversion takes one half.
+    The error allows for the nodes left out (see `unseen` and `Peaks`), for rounding, and for the chance that
+    T may have at the threshold itself, of which an inversion takes a part.
     """
     rows = SmoothRows.of(tails, chosen)
-    nodes, first_seen = (_LONG_NODES, _SEEN_OF_LONG) if rows.is_long else (_SHORT_NODES, _SEEN_OF_SHORT)
     step = 2.0 * math.pi / (rows.threshold + REACH)
-    odd = np.arange(nodes.n)[:, None] + 0.5
-    xp, ship = backend.xp, backend.asarray
-
-    def invert(some: slice) -> tuple[Any, Any]:
-        products = stepped_cosine_products(ship(rows.values[:, some].copy()), ship(step[some]), nodes)
-        weights = np.broadcast_to(2.0 / math.pi / odd, (nodes.n, len(step[some])))
-        outside = square_wave_tail(
-            products, ship(odd * step[some]), ship(weights.copy()), ship(rows.threshold[some])
-        )
-        seen = xp.max(xp.abs(products[first_seen:, :]), axis=0)
-        if rows.is_long:
-            squared = rows.witnessed(some, None, step[some], nodes.n, backend)
-            seen = xp.maximum(seen, xp.sqrt(squared))
-        return outside, seen
-
-    found = rows.in_parts(invert, nodes, backend)
-    host = yield tuple(array for part in found for array in part)
-    mass, seen = 0.5 * joined(list(host[0::2])), joined(list(host[1::2]))
-    error = unseen(seen, _CAUTION * np.sqrt(rows.atom)) + 4.0 * EPS * (rows.n + 16) + 0.5 * rows.atom
+    groups = node_groups(rows, None, step)
+    asked = [_invert(rows.take(group.places), step[group.places], group, backend) for group in groups]
+    host = list((yield tuple(array for parts in asked for part in parts for array in part)))
+    mass, largest = np.zeros(len(chosen)), np.full(len(chosen), math.inf)
+    for group, parts in zip(groups, asked, strict=True):
+        own, host = host[: 2 * len(parts)], host[2 * len(parts) :]
+        mass[group.places] = 0.5 * joined(own[0::2])
+        largest[group.places] = np.maximum(joined(own[1::2]), group.beyond)
+    generic = np.ldexp(_CAUTION, -np.minimum(rows.n, 1000) // 2)
+    error = unseen(largest, generic) + 4.0 * EPS * (rows.n + 16) + rows.atom
     looked_at = LOOKED_AT_IN_LONG if rows.is_long else LOOKED_AT_IN_SHORT
     error += Peaks.of(tails.sums.magnitudes, tails.n, chosen, looked_at).error()
     if not rows.is_long:
         error += clustered_atoms(tails.sums.magnitudes[chosen], rows.n, _TOLD_APART / looked_at * rows.unit)
     return Inverted(mass, error, np.zeros(len(chosen)))
+
+
+def _invert(rows: SmoothRows, step: Floats, group: NodeGroup, backend: Backend) -> list[tuple[Any, Any]]:
+    """Return the probability outside ±threshold, and the largest of the moduli that were seen late."""
+    odd = np.arange(group.nodes.n)[:, None] + 0.5
+    weights = np.ascontiguousarray(np.broadcast_to(2.0 / math.pi / odd, (group.nodes.n, len(step))))
+    xp, ship = backend.xp, backend.asarray
+
+    def invert(some: slice) -> tuple[Any, Any]:
+        products = stepped_cosine_products(ship(rows.columns(some)), ship(step[some]), group.nodes)
+        at, threshold = ship(odd * step[some]), ship(rows.threshold[some])
+        outside = square_wave_tail(products, at, ship(weights[:, some].copy()), threshold)
+        return outside, xp.max(xp.abs(products[group.first_seen :, :]), axis=0)
+
+    return rows.in_parts(invert, group.nodes, backend)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.exact_folds import folded_sum
 from ranklens.stats.exact.listing import SHORT_BITS, list_bits
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import LONG
@@ -33,7 +32,8 @@ _INVERSION_SECONDS, _SECONDS_PER_INVERTED = 5e-4, 2e-7
 _FAR_OF_SHORT, _FAR_OF_LONG = 3.3, 4.75
 """Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 5e-4 and 1e-6."""
 
-_LISTED_BITS = 12.0
+_LISTED_BITS, _BITS_SAVED = 12.0, 0.75
+"""Up to how many sums lists go before an inversion, and how far they stay below those of meeting halfway."""
 
 
 class Plan(NamedTuple):
@@ -58,11 +58,14 @@ class Plan(NamedTuple):
         few = open_rows & ~convolved & (n <= MEETING)
         many = open_rows & ~convolved & ~few
         rough = sums.lattice | sums.repeats
-        listed = _short_lists(tails, (few & (n > _ALWAYS_MET)) | (many & rough))
+        listed = _short_lists(
+            tails, few & (n > _ALWAYS_MET), np.asarray(0.5 * n - _BITS_SAVED, dtype=np.float64)
+        )
+        listed |= _short_lists(tails, many & rough, np.full(len(n), SHORT_BITS))
         smooth = many & ~rough
         is_long = sums.magnitudes.shape[1] >= LONG
-        far = smooth & (tails.begin >= (_FAR_OF_LONG if is_long else _FAR_OF_SHORT) * _spread(tails))
-        shortest = _short_lists(tails, far & (n <= MOST_LISTED), _LISTED_BITS)
+        far = smooth & (tails.begin >= (_FAR_OF_LONG if is_long else _FAR_OF_SHORT) * sums.spread)
+        shortest = _short_lists(tails, far & (n <= MOST_LISTED), np.full(len(n), _LISTED_BITS))
         listed, far = listed | shortest, far & ~shortest
         return cls(nothing, one_subset, convolved, listed, few, smooth & ~far & ~listed, far)
 
@@ -81,13 +84,8 @@ def estimated_seconds(tails: FlipTails) -> Floats:
 
 
 def _smallest(tails: FlipTails) -> Counts:
-    values, n = tails.sums.magnitudes, tails.n
-    return np.asarray(np.take_along_axis(values, values.shape[1] - n[:, None], axis=1)[:, 0])
-
-
-def _spread(tails: FlipTails) -> Floats:
-    own = np.ascontiguousarray(tails.sums.magnitudes.T).astype(np.float64)
-    return np.asarray(np.sqrt(folded_sum(own * own)))
+    values = tails.sums.magnitudes
+    return np.asarray(values[np.arange(len(values)), values.shape[1] - tails.n])
 
 
 def _convolution_seconds(tails: FlipTails) -> Floats:
@@ -101,12 +99,10 @@ def _meeting_seconds(n: Counts) -> Floats:
     )
 
 
-def _short_lists(tails: FlipTails, candidates: Rows, most_bits: float = SHORT_BITS) -> Rows:
+def _short_lists(tails: FlipTails, candidates: Rows, most_bits: Floats) -> Rows:
     """Find out which rows have few enough sums below the limit to list them."""
     places = np.flatnonzero(candidates)
     found = np.zeros(len(candidates), dtype=bool)
     if places.size:
-        n = tails.n[places]
-        most = np.where(n <= MEETING, np.minimum(most_bits, 0.5 * n - 2.0), most_bits)
-        found[places] = list_bits(tails.take(places)) <= most
+        found[places] = list_bits(tails.take(places)) <= most_bits[places]
     return found

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.kernels.exact_folds import folded_sum
 from ranklens.kernels.ties import BAND
 from ranklens.stats.exact.atoms import largest_atoms
 from ranklens.stats.exact.steps import multiples_of_steps, with_largest_near_1024
@@ -43,6 +44,10 @@ class SignedRows(NamedTuple):
         Whether many values are equal, so that the characteristic function keeps coming back.
     atom : numpy.ndarray of float64, shape (rows,)
         A bound of the chance of any single sum; see `largest_atoms`.
+    spread : numpy.ndarray of float64, shape (rows,)
+        The standard deviation of the sum under fair signs.
+    unit : numpy.ndarray of float64, shape (rows,)
+        What the integers are multiplied by to bring the largest difference into [512, 1024), off a lattice.
     """
 
     magnitudes: Counts
@@ -52,6 +57,8 @@ class SignedRows(NamedTuple):
     lattice: Rows
     repeats: Rows
     atom: Floats
+    spread: Floats
+    unit: Floats
 
     @classmethod
     def of(cls, values: Floats, eps: float) -> SignedRows:
@@ -60,26 +67,31 @@ class SignedRows(NamedTuple):
         At least one difference of each row is not zero; `eps` is the rounding unit of their type.
         """
         lattice, multiples = multiples_of_steps(values, eps)
-        divisor = np.ones(len(values), dtype=np.int64)
-        divisor[lattice] = np.gcd.reduce(multiples[lattice], axis=1)
-        signed = multiples // divisor[:, None]
+        on = np.flatnonzero(lattice)
+        signed = multiples
+        if on.size:
+            signed[on] //= np.gcd.reduce(multiples[on], axis=1)[:, None]
         band = np.zeros(len(values), dtype=np.int64)
-        other = np.flatnonzero(~lattice)
+        other, unit = np.flatnonzero(~lattice), np.ones(len(values))
         if other.size:
-            signed[other], band[other] = _fixed_point(values[other], eps)
+            signed[other], band[other], unit[other] = _fixed_point(values[other], eps)
         magnitudes = np.sort(np.abs(signed), axis=1)
         n = np.count_nonzero(magnitudes, axis=1)
         slack = np.ceil(ROUNDING * magnitudes[:, -1:]) * ~lattice[:, None]
-        n_distinct = np.count_nonzero(np.diff(magnitudes, axis=1, prepend=-1) > slack, axis=1)
-        n_distinct -= magnitudes[:, 0] == 0
+        parted = magnitudes[:, 1:] - magnitudes[:, :-1] > slack
+        n_distinct = np.count_nonzero(parted, axis=1) + (magnitudes[:, 0] > 0)
         atom = np.ones(len(values))
         if other.size:
             atom[other] = largest_atoms(with_largest_near_1024(values[other]), n[other], eps)
         repeats = n_distinct < MOSTLY_DISTINCT * n
-        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, repeats, atom)
+        by_query = np.ascontiguousarray(magnitudes.T).astype(np.float64)
+        spread = np.sqrt(folded_sum(by_query * by_query))
+        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, repeats, atom, spread, unit)
 
     def take(self, places: Counts) -> SignedRows:
         """Return some of the rows."""
+        if len(places) == len(self.n):
+            return self
         return SignedRows(
             self.magnitudes[places],
             self.n[places],
@@ -88,6 +100,8 @@ class SignedRows(NamedTuple):
             self.lattice[places],
             self.repeats[places],
             self.atom[places],
+            self.spread[places],
+            self.unit[places],
         )
 
 
@@ -120,17 +134,20 @@ def _packed(values: Floats, n: Counts, width: int) -> Floats:
     if values.shape[1] == width and int(n.min()) == width:
         return values
     packed = np.zeros((len(values), width))
+    if int(n.min()) == values.shape[1]:
+        packed[:, : values.shape[1]] = values
+        return packed
     kept = values != 0.0
     packed[np.arange(width) < n[:, None]] = values[kept]
     return packed
 
 
-def _fixed_point(values: Floats, eps: float) -> tuple[Counts, Counts]:
-    """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit."""
+def _fixed_point(values: Floats, eps: float) -> tuple[Counts, Counts, Floats]:
+    """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit, and the unit."""
     scaled = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1))[1][:, None])
     # A sum of integers is the same in any order.
     total = np.rint(np.ldexp(np.abs(scaled), _COARSE_BITS)).astype(np.int64).sum(axis=1)
     bits = _FIXED_POINT_BITS + _COARSE_BITS - np.frexp(total.astype(np.float64))[1]
     fixed = np.rint(np.ldexp(scaled, bits[:, None])).astype(np.int64)
     band = np.ceil(BAND * eps * np.abs(fixed).sum(axis=1).astype(np.float64))
-    return fixed, band.astype(np.int64)
+    return fixed, band.astype(np.int64), np.ldexp(1.0, 10 - bits)

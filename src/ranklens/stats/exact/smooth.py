@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, cut, rows_within
 from ranklens.arrays.threads import for_each, n_cores
-from ranklens.kernels.exact_folds import folded_sum
-from ranklens.kernels.exact_recurrences import Nodes, squared_moduli
+from ranklens.kernels.exact_recurrences import Nodes
+from ranklens.stats.exact.bounds import modulus_bounds, nodes_needed
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.tail import FlipTails
 
@@ -22,8 +22,10 @@ EPS = float(np.finfo(np.float64).eps)
 LONG = 320
 """The width of a row from which on few nodes serve, and no single factor matters."""
 
+NODES_OF_SHORT, _SEEN_OF_SHORT = Nodes(192, 8), 64
+_NODES_OF_LONG = (12, 14, 16, 18, 20, 24, 32, 64)
+
 _OF_LARGEST, _OF_MEAN = 0.125, 0.25
-_WITNESSES, _WITNESS_NODES = 96, Nodes(512, 32)
 _CELLS_AT_ONCE = 1 << 16
 _COPIES, _FLOAT_BYTES = 12, 8
 
@@ -46,7 +48,7 @@ class SmoothRows(NamedTuple):
     def of(cls, tails: FlipTails, chosen: Counts) -> SmoothRows:
         own = tails.sums.take(chosen)
         values = np.ascontiguousarray(own.magnitudes.T).astype(np.float64)
-        unit = np.sqrt(folded_sum(values * values))
+        unit = own.spread
         begin = tails.begin[chosen]
         room = own.magnitudes.sum(axis=1) - begin
         return cls(values / unit, own.n, begin / unit, room / unit, own.atom, unit)
@@ -54,7 +56,7 @@ class SmoothRows(NamedTuple):
     def take(self, places: Counts) -> SmoothRows:
         """Return some of the rows."""
         return SmoothRows(
-            self.values[:, places],
+            columns_of(self.values, places),
             self.n[places],
             self.threshold[places],
             self.room[places],
@@ -66,6 +68,10 @@ class SmoothRows(NamedTuple):
     def is_long(self) -> bool:
         """Whether so many values stand in a row that few nodes serve."""
         return int(self.values.shape[0]) >= LONG
+
+    def columns(self, some: slice) -> Floats:
+        """Return the magnitudes of consecutive rows."""
+        return np.ascontiguousarray(self.values[:, some])
 
     def in_parts(self, compute: Callable[[slice], Any], nodes: Nodes, backend: Backend) -> list[Any]:
         """Call `compute` with as many rows as the cache or the memory budget holds; the results in order."""
@@ -82,19 +88,52 @@ class SmoothRows(NamedTuple):
         for_each(run, parts, n_threads=n_cores() if backend.name == "numpy" else 1)
         return [results[part.start] for part in parts]
 
-    def witnessed(self, some: slice, tanhs: Floats | None, step: Floats, first: int, backend: Backend) -> Any:
-        """Bound the squared modulus at the nodes from `first` to 512 by 96 of the factors, shape (rows,).
 
-        They come from all over the row, so that in a long one each stands for a quarter of its share.
-        """
-        width = self.values.shape[0]
-        # Each row fills more than three quarters of its width.
-        chosen = np.linspace(width // 4, width - 1, _WITNESSES).astype(np.int64)
-        values = self.values[chosen, some]
-        own = np.zeros_like(values) if tanhs is None else tanhs[chosen]
-        ship = backend.asarray
-        moduli = squared_moduli(ship(values), ship(own), ship(step), _WITNESS_NODES)
-        return backend.xp.max(moduli[first:, :], axis=0) ** max(1.0, 0.25 * width / _WITNESSES)
+class NodeGroup(NamedTuple):
+    """Rows that are inverted with the same nodes.
+
+    Attributes
+    ----------
+    nodes : Nodes
+    first_seen : int
+        From which node on the modulus says how large it may be beyond the last.
+    places : numpy.ndarray of int64, shape (k,)
+    beyond : numpy.ndarray of float64, shape (k,)
+        What else is known of the modulus there.
+    """
+
+    nodes: Nodes
+    first_seen: int
+    places: Counts
+    beyond: Floats
+
+
+def columns_of(values: Floats, places: Counts) -> Floats:
+    """Return some columns; all of them without a copy."""
+    return values if len(places) == values.shape[1] else values[:, places]
+
+
+def node_groups(rows: SmoothRows, tanhs: Floats | None, step: Floats) -> list[NodeGroup]:
+    """Group rows by how many nodes they need; long ones that need many are taken as short ones.
+
+    `tanhs` (width, rows) are those of a tilt, and `step` (rows,) is the distance of the nodes. Rows whose
+    angles the recurrences cannot take are in no group: near the end of the support few nodes lie far apart.
+    """
+    usable = np.flatnonzero(step * rows.values[-1] <= 1.0)
+    needed = np.zeros(len(usable), dtype=np.int64)
+    if rows.is_long and usable.size:
+        own = None if tanhs is None else columns_of(tanhs, usable)
+        bounds = modulus_bounds(columns_of(rows.values, usable), own, step[usable])
+        needed = nodes_needed(bounds, _NODES_OF_LONG)
+    groups = []
+    for n in np.unique(needed).tolist():
+        some = np.flatnonzero(needed == n)
+        if n:
+            beyond = bounds[n:].max(axis=0)[some]
+            groups.append(NodeGroup(Nodes(n, 1), n - 1, usable[some], beyond))
+        else:
+            groups.append(NodeGroup(NODES_OF_SHORT, _SEEN_OF_SHORT, usable[some], np.zeros(len(some))))
+    return groups
 
 
 class Inverted(NamedTuple):
@@ -114,9 +153,9 @@ class Inverted(NamedTuple):
 def unseen(largest: Floats, mean_square_root: Floats) -> Floats:
     """Bound what the nodes left out amount to, in parts of the tail's scale.
 
-    They enter with alternating signs and weights of 1/(π(k + ½)), so they add up to about
-    1/(π√(2 · 192)), or 1/(π√(2 · 32)) in long rows, of their moduli's root mean square. More is allowed for,
-    as values that are nearly commensurable bring the modulus back on many nodes at once.
+    They enter with alternating signs and weights of 1/(π(k + ½)), so past 192 nodes they add up to about
+    1/(π√(2 · 192)) of their moduli's root mean square. More is allowed for, as values that are nearly
+    commensurable bring the modulus back on many nodes at once.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
     for candidate in (values, with_largest_near_1024(values)):
         open_rows = np.flatnonzero(~found)
         if open_rows.size:
-            own = candidate[open_rows]
+            own = candidate if open_rows.size == len(values) else candidate[open_rows]
             scale = lattice_scales(own, np.abs(own).max(axis=1), eps)
             fits = np.isfinite(scale)
             places = open_rows[fits]
@@ -101,16 +101,18 @@ def commensurable_multiples(
     """
     slack = _RATIO_SLACK * eps
     signed = values / np.abs(values).max(axis=1)[:, None]
-    ratios = np.sort(np.abs(signed), axis=1)
+    ratios = np.abs(signed)
     steps = np.ones(len(values), dtype=np.int64)
     found = np.ones(len(values), dtype=bool)
     open_rows = np.arange(len(values))
     while open_rows.size:
         own, own_steps = ratios[open_rows], steps[open_rows, None]
         off = np.abs(own * own_steps - np.rint(own * own_steps)) > slack * own_steps
-        unfit = off.any(axis=1)
-        open_rows, first = open_rows[unfit], off[unfit].argmax(axis=1)
-        denominators = _denominators(ratios[open_rows, first], slack, believed)
+        # The smallest ratio that does not fit is the same in any order.
+        smallest = np.where(off, own, math.inf).min(axis=1)
+        unfit = np.isfinite(smallest)
+        open_rows = open_rows[unfit]
+        denominators = _denominators(smallest[unfit], slack, believed)
         grown = np.lcm(steps[open_rows], denominators)
         fails = (denominators == 0) | (grown > sure / slack)
         found[open_rows[fails]] = False
@@ -123,18 +125,19 @@ def commensurable_multiples(
 def _denominators(ratios: Floats, slack: float, believed: float) -> Counts:
     """Return the smallest denominator of a convergent within `slack` of each ratio; 0 without one."""
     largest = believed / math.sqrt(slack)
-    found = np.zeros(len(ratios))
     p, former_q = np.zeros((2, len(ratios)))
     q, former_p = np.ones((2, len(ratios)))
-    rest = ratios
-    for _ in range(_LONGEST_FRACTION):
-        near = (found == 0.0) & (q <= largest) & (np.abs(ratios - p / q) <= slack)
-        found[near] = q[near]
-        going = (found == 0.0) & (q <= largest) & (rest > 0.0)
-        if not going.any():
-            break
-        inverse = 1.0 / np.where(going, rest, 1.0)
-        term = np.floor(inverse)
-        rest = inverse - term
-        p, q, former_p, former_q = term * p + former_p, term * q + former_q, p, q
-    return found.astype(np.int64)
+    rest, convergents = ratios, []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(_LONGEST_FRACTION):
+            inverse = 1.0 / rest
+            term = np.floor(inverse)
+            rest = inverse - term
+            p, q, former_p, former_q = term * p + former_p, term * q + former_q, p, q
+            convergents.append((p, q))
+            if not (q <= largest).any():
+                break
+        numerators, denominators = (np.stack(column) for column in zip(*convergents, strict=True))
+        fits = (np.abs(ratios - numerators / denominators) <= slack) & (denominators <= largest)
+    smallest = denominators[fits.argmax(axis=0), np.arange(len(ratios))]
+    return np.where(fits.any(axis=0), smallest, 0.0).astype(np.int64)

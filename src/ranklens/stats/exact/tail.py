@@ -57,20 +57,23 @@ class FlipTails(NamedTuple):
         """Return one row by itself."""
         own = self.sums
         magnitudes = own.magnitudes[i, own.magnitudes.shape[1] - int(own.n[i]) :]
-        return FlipTail(magnitudes, int(self.limit[i]), int(self.begin[i]), bool(own.lattice[i]))
+        limit, begin, unit = int(self.limit[i]), int(self.begin[i]), float(own.unit[i])
+        return FlipTail(magnitudes, limit, begin, bool(own.lattice[i]), unit)
 
 
 @dataclass(frozen=True)
 class FlipTail:
     """The tail of one row.
 
-    `magnitudes` (n,) are positive and ascending; see `FlipTails` for `limit` and `begin`.
+    `magnitudes` (n,) are positive and ascending; see `FlipTails` for `limit` and `begin`, and
+    `SignedRows` for `unit`.
     """
 
     magnitudes: Counts
     limit: int
     begin: int
     lattice: bool
+    unit: float = 1.0
 
     @property
     def n(self) -> int:
@@ -85,8 +88,9 @@ class FlipTail:
     @functools.cached_property
     def groups(self) -> tuple[Counts, Counts]:
         """The distinct magnitudes, ascending, and how often each occurs."""
-        values, counts = np.unique(self.magnitudes, return_counts=True)
-        return values, counts.astype(np.int64)
+        parted = np.flatnonzero(self.magnitudes[1:] != self.magnitudes[:-1]) + 1
+        ends = np.append(parted, self.n)
+        return self.magnitudes[ends - 1], ends - np.append(0, parted)
 
     @functools.cached_property
     def spread(self) -> float:
