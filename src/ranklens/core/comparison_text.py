@@ -18,7 +18,7 @@ CORRECTION_NAMES = {
 }
 TOGETHER = {
     "bonferroni": "Bonferroni, Student's t",
-    "maxt": "the largest t under random flips",
+    "maxt": "the largest t under",
 }
 
 _MOST_LISTED = 5
@@ -80,7 +80,7 @@ def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
         lines += ["delta is B minus A, the mean over the n paired queries", *design_lines(tested)]
         lines.append(_interval_line(tested))
         if any(row.simultaneous_low is not None for row in tested):
-            how = sorted({TOGETHER[row.simultaneous_method or "bonferroni"] for row in tested})
+            how = sorted({_together_how(row) for row in tested if row.simultaneous_low is not None})
             lines.append(f"together: intervals that all hold at once within a family ({_listed(how)})")
         lines += [_p_line(tested), *_beside_lines(tested)]
         lines += _q_lines([row for row in tested if row.q_value is not None])
@@ -209,14 +209,35 @@ def _together(row: ComparisonResult) -> str | None:
 
 def _q_lines(rows: Sequence[ComparisonResult]) -> list[str]:
     lines = []
-    for correction in sorted({row.correction or "" for row in rows}):
-        corrected = [row for row in rows if (row.correction or "") == correction]
+    for made in sorted({_q_made(row) for row in rows}):
+        corrected = [row for row in rows if _q_made(row) == made]
         families = list(dict.fromkeys(row.family or "one family" for row in corrected))
         rest = len(families) - _MOST_LISTED
         more = f" and {rest} more families" if rest > 0 else ""
-        name = CORRECTION_NAMES.get(correction, correction or "corrected")
-        lines.append(f"q: {name} within {', '.join(families[:_MOST_LISTED])}{more}")
+        lines.append(f"q: {made} within {', '.join(families[:_MOST_LISTED])}{more}")
     return lines
+
+
+def _q_made(row: ComparisonResult) -> str:
+    """Return the correction's name, and what max-T's q-value was sampled from."""
+    correction = row.correction or "corrected"
+    name = CORRECTION_NAMES.get(correction, correction)
+    if row.q_permutations is None:
+        return name
+    return f"{name} over {_flips(row.q_permutations, row.q_seed)}"
+
+
+def _together_how(row: ComparisonResult) -> str:
+    how = TOGETHER[row.simultaneous_method or "bonferroni"]
+    if row.simultaneous_permutations is None:
+        return how
+    return f"{how} {_flips(row.simultaneous_permutations, row.simultaneous_seed).rstrip(',')}"
+
+
+def _flips(n: int, seed: int | None) -> str:
+    if not n:
+        return "all sign flips"
+    return f"{n} random sign {'flip' if n == 1 else 'flips'}, seed {seed},"
 
 
 def _dagger_line(rows: Sequence[ComparisonResult]) -> str:

@@ -95,6 +95,11 @@ class ComparisonResult(Presentable):
         The ends of the interval that holds together with all others of its family.
     simultaneous_method : str or None
         ``"bonferroni"``, or ``"maxt"`` where the dependence of the rows counts.
+    q_permutations, q_seed : int or None
+        Of step-down max-T: the sign flips that the q-value was sampled from, whatever the p-value was made
+        of (0 where all were listed), and their seed.
+    simultaneous_permutations, simultaneous_seed : int or None
+        The flips that intervals by ``"maxt"`` were sampled from, and their seed.
 
     Examples
     --------
@@ -145,6 +150,10 @@ class ComparisonResult(Presentable):
     simultaneous_low: float | None = None
     simultaneous_high: float | None = None
     simultaneous_method: str | None = None
+    q_permutations: int | None = None
+    q_seed: int | None = None
+    simultaneous_permutations: int | None = None
+    simultaneous_seed: int | None = None
 
     @property
     def significant(self) -> bool:

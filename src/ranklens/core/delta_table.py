@@ -14,6 +14,7 @@ from ranklens.core.presentation import fixed, html_table, p_text, plain
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 _SHOWN = 10
+_OF_ALL = ("seed", "q_permutations")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,6 +52,9 @@ class DeltaTable:
         they are not defined.
     relative_delta : numpy.ndarray of float64, or None
         The differences as shares of A's means, where these were given; NaN where one is zero.
+    q_permutations : int or None
+        Of step-down max-T: the sign flips (drawn from `seed`) that the q-values were sampled from, whatever
+        the p-values were made of; 0 where all were listed. None for other corrections.
 
     Examples
     --------
@@ -78,6 +82,7 @@ class DeltaTable:
     p_t: Floats | None = None
     p_wilcoxon: Floats | None = None
     relative_delta: Floats | None = None
+    q_permutations: int | None = None
 
     def __len__(self) -> int:
         return len(self.delta)
@@ -85,7 +90,8 @@ class DeltaTable:
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python lists by column, fit for JSON (None for NaN and infinity), and the seed."""
         return {name: plain(column.tolist()) for name, column in self._columns().items()} | {
-            "seed": self.seed
+            "seed": self.seed,
+            "q_permutations": self.q_permutations,
         }
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -96,7 +102,7 @@ class DeltaTable:
         """Print the first comparisons, a line each."""
         lines = [self._line(i) for i in range(min(len(self), _SHOWN))]
         more = [f"... and {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []
-        return "\n".join([repr(self)[1:-1], *lines, *more])
+        return "\n".join([repr(self)[1:-1] + self._q_made(), *lines, *more])
 
     def __repr__(self) -> str:
         noun = "comparison" if len(self) == 1 else "comparisons"
@@ -109,8 +115,14 @@ class DeltaTable:
         ]
         return f"{html_table(rows)}<p>{len(self)} comparisons, seed {self.seed}</p>"
 
+    def _q_made(self) -> str:
+        if self.q_permutations is None:
+            return ""
+        flips = f"{self.q_permutations} random sign flips" if self.q_permutations else "all sign flips"
+        return f"; q: step-down max-T over {flips}"
+
     def _columns(self) -> dict[str, NDArray[Any]]:
-        columns = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "seed"}
+        columns = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _OF_ALL}
         return {name: column for name, column in columns.items() if column is not None}
 
     def _line(self, i: int) -> str:

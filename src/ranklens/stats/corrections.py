@@ -99,7 +99,7 @@ def with_q_values(
     for i, q in zip(tested, q_values, strict=True):
         changes: dict[str, Any] = {"q_value": q}
         if isinstance(rows[i], ComparisonResult):
-            changes |= {"correction": correction, "family": name}
+            changes |= {"correction": correction, "family": name, "q_permutations": None, "q_seed": None}
         adjusted[i] = dataclasses.replace(rows[i], **changes)
     return tuple(adjusted)
 
@@ -124,6 +124,18 @@ def warn_of_coarse_p_values(families: Iterable[Sequence[Any]], correction: str =
             f"{n} comparisons in one family and {flips_made} sign flips each: a lone effect cannot reach "
             f"q < {alpha:g}, whatever its size; that needs n_permutations of at least "
             f'{flips_needed(n, alpha, correction)}, or method="exact"',
+            CoarsePValueWarning,
+        )
+
+
+def warn_of_few_max_t_flips(n_permutations: int, alpha: float) -> None:
+    """Warn if max-T's q-values, which m drawn flips keep at or above 1 / (m + 1), cannot go below alpha."""
+    needed = flips_needed(1, alpha)
+    if 0 < n_permutations < needed:
+        flips = "1 sign flip" if n_permutations == 1 else f"{n_permutations} sign flips"
+        warn_user(
+            f"max-T draws {flips} for its q-values, exact p-values or not: none can reach q < {alpha:g}; "
+            f"that needs n_permutations of at least {needed}",
             CoarsePValueWarning,
         )
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Seed, is_array, resolve_backend, to_host
 from ranklens.core.delta_table import DeltaTable
-from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values
+from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, warn_of_few_max_t_flips
 from ranklens.stats.masked import without_masks
-from ranklens.stats.maxt import MAX_T
+from ranklens.stats.maxt import MAX_T, flips_of
 from ranklens.stats.options import Options, check_choice, is_plain
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.q_values import Q_VALUES
@@ -65,7 +65,8 @@ def compare_deltas(
         Exact wherever that costs no more than sampling, everywhere, or nowhere.
     correction : {"bh", "by", "holm", "maxt", None}
         How the q-values are made. ``"maxt"`` is the step-down of Westfall and Young on the shared signs,
-        which knows how the comparisons are correlated.
+        which knows how the comparisons are correlated; its q-values are sampled from `n_permutations` sign
+        flips, also where the p-values are exact (up to 16 queries all flips are listed instead).
     family : sequence of labels, shape (comparisons,), optional
         Rows of one label (a text, a number, a tuple) are corrected together; all of them by default.
     interval, alternative, n_resamples, n_permutations, alpha
@@ -150,6 +151,7 @@ def compare_deltas(
         columns.p_t,
         columns.p_wilcoxon,
         None if mean_a is None else _shares(found.delta, mean_a),
+        _max_t_flips(designed, options) if correction == MAX_T else None,
     )
 
 
@@ -203,6 +205,8 @@ def _q_values(
     q = np.full(len(found.p_value), np.nan)
     if correction is None:
         return q
+    if correction == MAX_T:
+        warn_of_few_max_t_flips(_max_t_flips(designed, options), options.alpha)
     tested = [rows[~np.isnan(found.p_value[rows])] for rows in families]
     if correction != MAX_T:
         warn_of_coarse_p_values(
@@ -217,6 +221,11 @@ def _q_values(
         else:
             q[rows] = Q_VALUES[correction](p.tolist())
     return q
+
+
+def _max_t_flips(designed: DesignedBatch, options: Options) -> int:
+    units = designed.union
+    return flips_of(designed.batch.shape[1] if units is None else units.n, options)
 
 
 def _tested(found: RowStatistics, row: int, options: Options) -> _Tested:

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult
-from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, with_q_values
+from ranklens.stats.corrections import (
+    CORRECTIONS,
+    warn_of_coarse_p_values,
+    warn_of_few_max_t_flips,
+    with_q_values,
+)
 from ranklens.stats.maxt import MAX_T
 from ranklens.stats.options import check_choice
 
@@ -22,8 +27,20 @@ class Row(NamedTuple):
     field: str | None
 
 
-MaxT = Callable[[Sequence[int]], Sequence[float]]
-"""From the places of rows to the adjusted p-values that make them one family."""
+class MaxT(NamedTuple):
+    """Max-T over the rows of an experiment.
+
+    Attributes
+    ----------
+    adjusted : callable
+        From the places of rows to the adjusted p-values that make them one family.
+    n_permutations, seed : int
+        How many sign flips are drawn for them (0 where all are listed), and from which seed.
+    """
+
+    adjusted: Callable[[Sequence[int]], Sequence[float]]
+    n_permutations: int
+    seed: int
 
 
 def corrected_table(rows: Sequence[Row], correction: str | None, family: str, max_t: MaxT) -> ComparisonTable:
@@ -37,8 +54,10 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str, ma
     if correction == MAX_T:
         for name, members in families.items():
             tested = [i for i in members if results[i].p_value is not None]
-            for i, q in zip(tested, max_t(tested) if tested else (), strict=True):
-                results[i] = _with_max_t(results[i], q, f"{name} ({size_text(len(tested))})")
+            family_text = f"{name} ({size_text(len(tested))})"
+            for i, q in zip(tested, max_t.adjusted(tested) if tested else (), strict=True):
+                results[i] = _with_max_t(results[i], q, family_text, max_t)
+        warn_of_few_max_t_flips(max_t.n_permutations, rows[0].result.alpha if rows else 1.0)
         return ComparisonTable(results)
     warn_of_coarse_p_values(([results[i] for i in members] for members in families.values()), correction)
     for name, members in families.items():
@@ -60,10 +79,17 @@ def size_text(n: int) -> str:
     return f"{n} {'comparison' if n == 1 else 'comparisons'}"
 
 
-def _with_max_t(result: ComparisonResult, q: float, family: str) -> ComparisonResult:
+def _with_max_t(result: ComparisonResult, q: float, family: str, max_t: MaxT) -> ComparisonResult:
     # Sampled for itself, a p-value may come out above that of the family.
     q = max(q, result.p_value or 0.0)
-    return dataclasses.replace(result, q_value=q, correction=MAX_T, family=family)
+    return dataclasses.replace(
+        result,
+        q_value=q,
+        correction=MAX_T,
+        family=family,
+        q_permutations=max_t.n_permutations,
+        q_seed=max_t.seed,
+    )
 
 
 def family_name(row: Row, family: str) -> str:

@@ -71,12 +71,13 @@ def simultaneous(
         As they were given to `compare_many`, where the rows come from comparisons with them and evaluations
         are given. Weights and clusters map query ids to values.
     n_permutations, seed
-        The flips of the multiplier bootstrap.
+        The flips of the multiplier bootstrap; the rows record them.
 
     Returns
     -------
     tuple, or ComparisonTable when `results` is one
-        In the same order, with `simultaneous_low`, `simultaneous_high` and `simultaneous_method` set.
+        In the same order, with `simultaneous_low`, `simultaneous_high` and `simultaneous_method` set, and
+        with `simultaneous_permutations` and `simultaneous_seed` where the evaluations were given.
 
     Raises
     ------
@@ -101,6 +102,12 @@ def simultaneous(
     """
     check_count("n_permutations", n_permutations)
     rows = list(results)
+    number = seed_of(seed)
+    made: dict[str, Any] = {
+        "simultaneous_method": "bonferroni" if evaluations is None else "maxt",
+        "simultaneous_permutations": None if evaluations is None else n_permutations,
+        "simultaneous_seed": None if evaluations is None else number,
+    }
     if evaluations is not None:
         values = FamilyValues.of(evaluations, segments, weights, clusters)
     families: dict[str | None, list[int]] = {}
@@ -112,9 +119,9 @@ def simultaneous(
         if evaluations is None:
             reaches = [_bonferroni(row, len(family)) for row in family]
         else:
-            reaches = [values.reach(family, n_permutations, seed_of(seed))] * len(family)
+            reaches = [values.reach(family, n_permutations, number)] * len(family)
         for i, reach in zip(members, reaches, strict=True):
-            rows[i] = _widened(rows[i], reach, "bonferroni" if evaluations is None else "maxt")
+            rows[i] = _widened(rows[i], reach, made)
     return ComparisonTable(rows) if isinstance(results, ComparisonTable) else tuple(rows)
 
 
@@ -124,7 +131,7 @@ def _bonferroni(row: ComparisonResult, n_comparisons: int) -> float:
     return -Reference(n - 1).quantile(tail_of(row.alpha, row.alternative) / n_comparisons)
 
 
-def _widened(row: ComparisonResult, reach: float, method: str) -> ComparisonResult:
+def _widened(row: ComparisonResult, reach: float, made: Mapping[str, Any]) -> ComparisonResult:
     if row.delta is None or row.se is None:
         raise ValueError(
             f"the comparison of {row.run_b} with {row.run_a} on {row.metric} has no standard error; "
@@ -135,5 +142,5 @@ def _widened(row: ComparisonResult, reach: float, method: str) -> ComparisonResu
         row,
         simultaneous_low=-math.inf if row.alternative == "less" else row.delta - reach,
         simultaneous_high=math.inf if row.alternative == "greater" else row.delta + reach,
-        simultaneous_method=method,
+        **made,
     )

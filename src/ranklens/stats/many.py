@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +16,7 @@ from ranklens.stats.options import Options
 from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
-from ranklens.stats.segment_rows import Progress, max_t_of_rows, paired_queries, rows_of
+from ranklens.stats.segment_rows import Progress, max_t_of, paired_queries, rows_of
 from ranklens.stats.slices import slices_of
 
 
@@ -66,7 +65,8 @@ def compare_many(
         As for `compare`; the default here is exact wherever that costs no more than sampling.
     correction : {"bh", "by", "holm", "maxt", None}
         Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`); the step-down max-T
-        of Westfall and Young on signs that all rows of the family share; or no q-values.
+        of Westfall and Young on signs that all rows of the family share, whose q-values are sampled from
+        `n_permutations` flips also where p is exact; or no q-values.
     family : {"measure", "segment field", "pair", "all"}
         What is corrected together: all rows of a measure; the rows of one measure and pair of runs; all rows
         of a pair of runs; everything. The segments of each field are families of their own, except in "all".
@@ -124,7 +124,7 @@ def compare_many(
     experiment = _experiment(evaluations, baseline, _measures(evaluations, measures))
     options = _bound(experiment, options)
     rows = [*rows_of(experiment, pieces, options, progress)]
-    return corrected_table(rows, correction, family, partial(max_t_of_rows, experiment, pieces, options))
+    return corrected_table(rows, correction, family, max_t_of(experiment, pieces, options))
 
 
 def _bound(experiment: Experiment, options: Options) -> Options:

@@ -19,6 +19,12 @@ _ENUMERATED = 16
 """Up to so many queries all sign assignments are listed, where the p-values are exact."""
 
 
+def flips_of(n: int, options: Options) -> int:
+    """Return how many random sign assignments of `n` units max-T draws; 0 where it lists all of them."""
+    enumerated = options.method != "monte-carlo" and n <= _ENUMERATED
+    return 0 if enumerated else options.n_permutations
+
+
 def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:
     """Return the adjusted p-values of Westfall and Young's step-down max-T, shape (rows,).
 
@@ -41,8 +47,9 @@ def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:
     backend = batch.backend
     rows, n = batch.shape
     filled, _ = batch.filled()
-    enumerated = options.method != "monte-carlo" and n <= _ENUMERATED
-    resamples = range(1 << n) if enumerated else range(options.n_permutations)
+    drawn = flips_of(n, options)
+    enumerated = drawn == 0
+    resamples = range(1 << n) if enumerated else range(drawn)
 
     def words_of(some: range) -> Any:
         if enumerated:

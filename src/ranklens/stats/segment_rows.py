@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import current_backend
 from ranklens.core.per_query import QueryId
-from ranklens.stats.families import Row
+from ranklens.stats.families import MaxT, Row
+from ranklens.stats.maxt import flips_of
 from ranklens.stats.options import Options, is_plain
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.design_maxt import designed_max_t
@@ -50,6 +51,17 @@ def rows_of_segment(experiment: Experiment, piece: Slice, options: Options) -> I
     own = dataclasses.replace(options, seed=piece.seed(options.seed))
     inside = np.flatnonzero(_inside(experiment, piece))
     return _rows(experiment.within(inside), own, piece)
+
+
+def max_t_of(experiment: Experiment, pieces: Sequence[Slice], options: Options, skipped: int = 0) -> MaxT:
+    """Return max-T over the rows of `rows_of`, of which the first `skipped` are not in the table."""
+    units = QueryDesign.of(options.design, experiment.panel.queries).union()
+    n = len(experiment.panel.queries) if units is None else units.n
+
+    def adjusted(places: Sequence[int]) -> list[float]:
+        return max_t_of_rows(experiment, pieces, options, [place + skipped for place in places])
+
+    return MaxT(adjusted, flips_of(n, options), options.seed)
 
 
 def max_t_of_rows(

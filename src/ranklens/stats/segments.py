@@ -16,7 +16,7 @@ from ranklens.stats.paired import nothing_in_common
 from ranklens.stats.panel import Panel
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
-from ranklens.stats.segment_rows import max_t_of_rows, rows_of_segment
+from ranklens.stats.segment_rows import max_t_of, rows_of_segment
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
 
 
@@ -65,7 +65,8 @@ def compare_segments(
         What the segments' seeds are made of.
     correction : {"bh", "by", "holm", "maxt", None}
         Within each family: Benjamini-Hochberg, Benjamini-Yekutieli, Holm (see `adjust`); the step-down max-T
-        of Westfall and Young on signs that all rows of the family share; or no q-values.
+        of Westfall and Young on signs that all rows of the family share, whose q-values are sampled from
+        `n_permutations` flips also where p is exact; or no q-values.
     family : {"segment field", "all"}
         Whether the segments of each field are a family, or all of them one. ("measure" and "pair", the other
         families of `compare_many`, are the same as "segment field" here.)
@@ -117,12 +118,8 @@ def compare_segments(
     options = options.bound(pair.queries)
     experiment = _experiment(pair)
     rows = [_row(experiment, piece, options, pair) for piece in pieces]
-
-    def max_t(places: Sequence[int]) -> Sequence[float]:
-        # The row on all queries, which is not in the table, comes first there.
-        return max_t_of_rows(experiment, pieces, options, [place + 1 for place in places])
-
-    return corrected_table(rows, correction, family, max_t)
+    # The row on all queries, which is not in the table, comes first there.
+    return corrected_table(rows, correction, family, max_t_of(experiment, pieces, options, skipped=1))
 
 
 def _experiment(pair: Pair) -> Experiment:
