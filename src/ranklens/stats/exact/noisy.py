@@ -35,9 +35,9 @@ _STRAYING = 0.25
 _GLANCE = 48
 _REACH, _SURE_REACH, _LATTICE_REACH = 8.5, 9.5, 4.5
 _NODES = 64
-_MOST_CELLS, _CELLS_AT_ONCE = 1 << 23, 1 << 18
+MOST_CELLS, _CELLS_AT_ONCE = 1 << 23, 1 << 18
 _NEGLIGIBLE = 1e-8
-_CAUTION = 4.0
+_CAUTION, _MORE_CAUTION, _FADING = 4.0, 30.0, 0.3
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -56,7 +56,8 @@ class NoisySteps(NamedTuple):
             squares = float(np.dot(own.astype(np.float64), own.astype(np.float64)))
             step = round(float(np.dot(magnitudes.astype(np.float64), own)) / squares)
             noisy = cls(step, own, magnitudes - step * own)
-            if noisy.reach < MOST_AMBIGUOUS * step:
+            # Where most are noise, conditioning on the others does better.
+            if 2 * np.count_nonzero(own) >= len(own) and noisy.reach < MOST_AMBIGUOUS * step:
                 return noisy
         return None
 
@@ -126,14 +127,15 @@ class NoisyLaw(NamedTuple):
         log_mgf = float(np.sum(angles + np.log1p(np.exp(-2.0 * angles)))) - len(steps) * math.log(2.0)
         return cls(steps, noisy.noise / noisy.spread, wanted, np.tanh(tilt * steps), log_mgf - tilt * wanted)
 
-    def chance(self, beyond: float) -> tuple[float, float, float] | None:
+    def chance(self, beyond: float, n_cells: int = MOST_CELLS) -> tuple[float, float, float] | None:
         """Return P(steps as wanted), the part of it with noise beyond a point, and a bound of its error.
 
-        All three in units of exp(log_scale); None where that takes too long.
+        All three in units of exp(log_scale); None where that takes more than `n_cells` cosines.
         """
         frequencies, weight = self._frequencies()
-        if not 0 < len(frequencies) * _NODES * len(self.steps) <= _MOST_CELLS:
+        if not 0 < len(frequencies) * _NODES * len(self.steps) <= n_cells:
             return None
+        coincidence = self._coincidence()
         mean = float(np.dot(self.noise, self.tanhs))
         half_period = abs(beyond - mean) + _REACH
         nodes = (np.arange(_NODES) + 0.5) * 2.0 * math.pi / half_period
@@ -142,10 +144,12 @@ class NoisyLaw(NamedTuple):
         whole = float(at_zero.real)
         turned = np.asarray(others) * np.exp(-1j * nodes * beyond)
         part = 0.5 * whole + 0.5 * float(np.dot(waves, turned.imag))
-        late = float(np.sum(waves * np.abs(turned), where=np.arange(_NODES) >= _NODES // 2))
-        unseen = 2.0 / math.pi * math.sqrt(max(whole, 0.0) * self._coincidence() / (2.0 * _NODES))
+        sizes = np.add.reduceat(waves * np.abs(turned), [_NODES // 4, _NODES // 2])
+        fading = sizes[1] <= max(_FADING * float(sizes[0]), 4.0 * math.sqrt(max(whole, 0.0) * coincidence))
+        late = float(sizes[1]) * (_CAUTION if fading else _MORE_CAUTION)
+        unseen = 2.0 / math.pi * math.sqrt(max(whole, 0.0) * coincidence / (2.0 * _NODES))
         rounding = _EPS * 64.0 * (len(self.steps) + 16.0)
-        error = _CAUTION * (late + unseen) + _NEGLIGIBLE + rounding + whole * self._noise_atom()
+        error = late + _CAUTION * unseen + _NEGLIGIBLE + rounding + whole * self._noise_atom()
         return whole, min(max(part, 0.0), max(whole, 0.0)), error
 
     def _coincidence(self) -> float:
@@ -168,7 +172,7 @@ class NoisyLaw(NamedTuple):
         """Return the frequencies of the lattice at which anything is left of the law."""
         spread = math.sqrt(float(np.dot(self.steps, self.steps)))
         period = int(min(self.steps.sum(), math.ceil(_LATTICE_REACH * spread))) + 1
-        if 3 * period * len(self.steps) > _MOST_CELLS:
+        if 3 * period * len(self.steps) > MOST_CELLS:
             return np.zeros(0), 0.0
         all_of_them: Floats = math.pi / period * (np.arange(period, dtype=np.float64) - period // 2)
         sampled = np.array([0.0, 1.0, 3.0])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ranklens.stats.exact.noisy import NoisyLaw, NoisySteps
+from ranklens.stats.exact.noisy import MOST_CELLS, NoisyLaw, NoisySteps
 from ranklens.stats.exact.tail import FlipTail, Mass
 
 INVERTED = "conditional characteristic function"
@@ -26,7 +26,7 @@ def noisy_mass(tail: FlipTail, noisy: NoisySteps, on_lattice: Callable[[FlipTail
     for flipped in ambiguous:
         law = NoisyLaw.of(noisy, flipped)
         beyond = int(noisy.noise.sum()) - 2 * (tail.limit - noisy.step * flipped) - 1
-        chance = law.chance(beyond / noisy.spread)
+        chance = law.chance(beyond / noisy.spread, MOST_CELLS // len(ambiguous))
         if chance is None:
             return None
         whole, part, error = chance

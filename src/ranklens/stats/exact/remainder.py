@@ -17,7 +17,8 @@ _LEAST_TILT, _MOST_TILT = 1.0, 350.0
 _FIRST_NODES, _MOST_NODES = 128, 1 << 14
 _MOST_CELLS, _CELLS_AT_ONCE = 1 << 21, 1 << 18
 _MOST_LATTICE_CELLS = 1 << 22
-_CAUTION = 4.0
+_CAUTION, _MORE_CAUTION = 4.0, 30.0
+_FADING = 0.3
 _FADED_MODULUS = 1e-17
 _MOST_WAVES = 1 << 22
 
@@ -66,8 +67,8 @@ class _Rest(NamedTuple):
 def plain_remainder(prefixes: Prefixes, n_chosen: int, lattice: bool) -> Inverted:
     """Invert the remaining characteristic function once, against a square wave for every choice.
 
-    The error is four times what the later half of the nodes adds in absolute value, and four times the root
-    mean square of what those left out do if their phases are as good as random.
+    The error is four times what the later half of the nodes adds in absolute value, more where it does not
+    fade, and four times the root mean square of what those left out do if their phases are as good as random.
     """
     rest = _Rest.of(prefixes, n_chosen, lattice)
     near = np.abs(rest.begin) <= _REACH
@@ -83,15 +84,15 @@ def plain_remainder(prefixes: Prefixes, n_chosen: int, lattice: bool) -> Inverte
         finite = n_nodes * max(len(rest.values), len(begin)) <= _MOST_LATTICE_CELLS
         half_period, n_nodes = (steps * rest.half_step, n_nodes) if finite else (half_period, 0)
     step = 2.0 * math.pi / half_period
-    added = late = 0.0
+    added, late = 0.0, [0.0]
     for first, last in [(0, n_nodes)] if n_nodes else _blocks(len(rest.values), len(begin)):
         nodes = half_odd_nodes(last, step)[first:]
         kernel = rest.half_step / np.sin(rest.half_step * nodes) if n_nodes else 1.0 / nodes
         products = 2.0 * step / math.pi * kernel * _cosines(rest, nodes)
         kept = np.abs(products) > _FADED_MODULUS
         added += float(np.dot(products[kept], _waves(np.sin, nodes[kept], begin, share)))
-        late = float(np.abs(products).sum()) * undecided
-    beyond = 0.0 if n_nodes else _CAUTION * (late + undecided * _unseen(rest, last))
+        late.append(float(np.abs(products).sum()))
+    beyond = 0.0 if n_nodes else undecided * (_unseen(rest, last) + _going_on(late, rest))
     mass = sure + 0.5 * (undecided - added)
     rounding = 8.0 * _EPS * (rest.n + 32.0) * float(rest.share.sum())
     frequency = math.inf if n_nodes else last * step / rest.unit
@@ -111,7 +112,7 @@ def tilted_remainder(prefixes: Prefixes, n_chosen: int) -> Inverted:
     share = rest.share[near] * np.exp(-tilt * (begin - center))
     step = 2.0 * math.pi / (2.0 * _TILTED_REACH * spread + _FADED / tilt)
     tanhs = np.tanh(tilt * rest.values)
-    added = late = 0.0
+    added, late = 0.0, [0.0]
     for first, last in _blocks(len(rest.values), len(begin)):
         nodes = half_odd_nodes(last, step)[first:]
         real, imaginary = _tilted_products(rest, tanhs, nodes)
@@ -119,14 +120,29 @@ def tilted_remainder(prefixes: Prefixes, n_chosen: int) -> Inverted:
         kept = np.abs(weighted) > _FADED_MODULUS
         added += float(np.dot(weighted[kept].real, _waves(np.cos, nodes[kept], begin, share)))
         added += float(np.dot(weighted[kept].imag, _waves(np.sin, nodes[kept], begin, share)))
-        late = float(np.abs(weighted).sum()) * float(share.sum())
+        late.append(float(np.abs(weighted).sum()))
     rounding = _EPS * (64.0 * rest.n + abs(log_scale) + 256.0) * float(share.sum())
-    return Inverted(max(added, 0.0), _CAUTION * late + rounding, log_scale, last * step / rest.unit)
+    return Inverted(
+        max(added, 0.0),
+        float(share.sum()) * _going_on(late, rest) + rounding,
+        log_scale,
+        last * step / rest.unit,
+    )
 
 
 def _unseen(rest: _Rest, n_nodes: int) -> float:
     """Return what random phases make of the nodes left out: the root of a sum of squares."""
-    return 2.0 / math.pi * math.sqrt(math.exp(log_coincidence(rest.times)) / (2.0 * n_nodes))
+    return _CAUTION * 2.0 / math.pi * math.sqrt(math.exp(log_coincidence(rest.times)) / (2.0 * n_nodes))
+
+
+def _going_on(late: list[float], rest: _Rest) -> float:
+    """Bound what further nodes add in absolute value, by what the last ones did that doubled their number.
+
+    As much again each time where nothing has faded yet, as with differences that are still far apart.
+    """
+    floor = math.exp(0.5 * log_coincidence(rest.times))
+    fading = late[-1] <= max(_FADING * late[-2], 4.0 * floor)
+    return (_CAUTION if fading else _MORE_CAUTION) * late[-1]
 
 
 def _blocks(n_values: int, width: int) -> list[tuple[int, int]]:
