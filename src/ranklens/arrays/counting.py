@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-import numpy as np
-
 from ranklens.arrays.backend import Backend
 
-COUNTING = frozenset({"numpy", "cupy", "jax", "torch"})
-"""The backends that can count draws; the others gather what was drawn."""
+COUNTING = frozenset({"cupy", "jax", "torch"})
+"""The backends that count draws here, as NumPy does in a way of its own; others gather what was drawn."""
 
 
 def count_first_draws(indices: Any, first: Any, n: int, dtype: Any) -> Any:
@@ -32,12 +30,9 @@ def count_draws(backend: Backend, indices: Any, n: int) -> Any:
     m = indices.shape[1]
     places = indices + xp.arange(m, dtype=xp.int64, device=backend.device)[None, :] * n
     places = xp.reshape(places, (-1,))
-    if backend.name == "numpy":
-        counts = np.bincount(places, minlength=m * n).astype(np.float64)
+    counts = xp.zeros(m * n, dtype=backend.float_dtype, device=backend.device)
+    if backend.name == "torch":
+        counts.scatter_add_(0, places, xp.ones_like(places, dtype=counts.dtype))
     else:
-        counts = xp.zeros(m * n, dtype=backend.float_dtype, device=backend.device)
-        if backend.name == "torch":
-            counts.scatter_add_(0, places, xp.ones_like(places, dtype=counts.dtype))
-        else:
-            xp.add.at(counts, places, 1.0)
+        xp.add.at(counts, places, 1.0)
     return xp.reshape(counts, (m, n))
