@@ -12,6 +12,9 @@ from ranklens.arrays import device_of, namespace
 
 Array = Any
 
+OTHERS = 0.25
+"""What the other players' scatter counts for in a player's, in degrees of freedom."""
+
 
 def walks(words: Array, *, reverse: bool) -> tuple[Array, Array]:
     """Return the ranks of random orders (each followed by its reverse where asked for), and the interiors."""
@@ -73,8 +76,10 @@ def order_contributions(interior: Array, ranks: Array, score_a: Array, score_b: 
 def mean_and_error(by_order: Array, *, together: int) -> tuple[Array, Array]:
     """Return the mean over the orders, shape (pairs, k), and its standard error.
 
-    A sample is the mean of `together` orders in turn: of 2 where each is followed by its reverse. The
-    standard error of a single sample is given as 0.
+    A sample is the mean of `together` orders in turn: of 2 where each is followed by its reverse. In a few
+    samples a player may by chance show no scatter at all, as in sparse trees, so that its variance is drawn
+    a little to the mean of all players' (a moderated t statistic, Smyth 2004). The standard error of a single
+    sample is given as 0.
     """
     xp = namespace(by_order)
     n_pairs, n_orders, k = by_order.shape
@@ -82,4 +87,6 @@ def mean_and_error(by_order: Array, *, together: int) -> tuple[Array, Array]:
     samples = xp.mean(xp.reshape(by_order, (n_pairs, n, together, k)), axis=2)
     mean = xp.mean(samples, axis=1)
     deviations = samples - mean[:, None, :]
-    return mean, xp.sqrt(xp.sum(deviations * deviations, axis=1) / (n * max(n - 1, 1)))
+    squares = xp.sum(deviations * deviations, axis=1)
+    usual = xp.mean(squares, axis=1, keepdims=True) / max(n - 1, 1)
+    return mean, xp.sqrt((squares + OTHERS * usual) / (n * (n - 1 + OTHERS)))
