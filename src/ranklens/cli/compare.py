@@ -33,7 +33,7 @@ Examples:
 The language of --fail-if (exit code 4 when a condition holds for a run):
   delta relative p q mean_a mean_b low high n wins ties losses
       a number of the comparison; delta and relative are run minus baseline,
-      relative = delta / mean_a, low and high the ends of the interval.
+      relative = delta / |mean_a|, low and high the ends of the interval.
       delta(nDCG@10) names the measure. A bare name is that of the measure
       named elsewhere in the condition, or of each measure in turn.
   < <= > >= == !=   + - * /   and or not   ( )

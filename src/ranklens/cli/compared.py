@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ranklens.cli import options as opt
 from ranklens.cli.counting import count_notes, counts, coverage_warnings, paired_counts
 from ranklens.cli.document import Document, Table
+from ranklens.cli.option_names import as_options
 from ranklens.cli.progress import bar
 from ranklens.cli.verdict import MOST_SENTENCES, segment_verdict, verdict
 from ranklens.core import ComparisonResult
@@ -71,7 +72,12 @@ def comparison_document(
             *gate.lines(),
         ],
         tables=comparison_tables(overall, by_segment),
-        notes=[*how_told(rows), *count_notes(evaluations, options), *_left_out(rows), *notes(rows)],
+        notes=[
+            *how_told(rows),
+            *count_notes(evaluations, options),
+            *_left_out(rows),
+            *map(as_options, notes(rows)),
+        ],
         records=[
             row.to_dict() | paired_counts(evaluations[row.run_a], evaluations[row.run_b]) for row in rows
         ],

@@ -44,12 +44,13 @@ def show(error: Exception) -> int:
 
 def message(error: Exception) -> str:
     """Return what is wrong and what to do, on one or two lines."""
+    from ranklens.cli.option_names import as_options
     from ranklens.core import RankLensError
     from ranklens.core.tables import visible
 
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return visible(f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}")
-    text = "\n".join(visible(line) for line in str(error).splitlines())
+    text = "\n".join(visible(line) for line in as_options(str(error)).splitlines())
     text += "".join(f"\n{hint}" for argument, hint in _OPTIONS.items() if argument in text)
     if isinstance(error, (RankLensError, ValueError, OSError)) or _is_ours(error):
         return text

@@ -22,7 +22,9 @@ def shown_in_one_line(session: Session) -> Iterator[None]:
     """
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        from ranklens.cli.option_names import as_options
+
+        text = as_options(" ".join(str(message).split()))
         if text in session.warnings or issubclass(category, _FOR_DEVELOPERS):
             return
         session.warnings.append(text)

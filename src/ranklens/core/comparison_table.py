@@ -12,7 +12,7 @@ from ranklens.core import frames
 from ranklens.core.comparison_text import comparison_cells, how_made, notes
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.errors import UnknownNameError
-from ranklens.core.presentation import html_table
+from ranklens.core.presentation import counted, html_table
 from ranklens.core.tables import render_table
 
 _ANY: Any = object()
@@ -38,7 +38,7 @@ class ComparisonTable(Sequence[ComparisonResult]):
     ... )
     >>> table = ComparisonTable([row])
     >>> table
-    <ComparisonTable: 1 comparisons, 1 significant>
+    <ComparisonTable: 1 comparison, 1 significant>
     >>> table.best("AP").run_b
     'dense'
     >>> print("\\n".join(table.notes))
@@ -188,7 +188,7 @@ class ComparisonTable(Sequence[ComparisonResult]):
 
     def __repr__(self) -> str:
         held = sum(row.significant for row in self.rows)
-        return f"<ComparisonTable: {len(self.rows)} comparisons, {held} significant>"
+        return f"<ComparisonTable: {counted(len(self.rows), 'comparison')}, {held} significant>"
 
     def _repr_html_(self) -> str:
         header, cells = comparison_cells(self.rows)

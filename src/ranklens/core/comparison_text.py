@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from ranklens.core.comparison_line import hypothesis
 from ranklens.core.comparisons import ComparisonResult, confidence
 from ranklens.core.disagreement import disagreement_note
-from ranklens.core.presentation import fixed, p_text
+from ranklens.core.presentation import counted, fixed, p_text
 
 DAGGER = "†"
 CORRECTION_NAMES = {
@@ -87,7 +88,7 @@ def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
         lines.append(_dagger_line(tested))
     if len(tested) < len(rows):
         few = len(rows) - len(tested)
-        subject = "1 row has" if few == 1 else f"{few} rows have"
+        subject = f"{counted(few, 'row')} {'has' if few == 1 else 'have'}"
         lines.append(f"{subject} too few queries to test, and no part in a correction")
     return lines
 
@@ -102,7 +103,9 @@ def notes(rows: Sequence[ComparisonResult]) -> list[str]:
             found.append(f"{row.metric}{segment}, {row.run_b} vs {row.run_a}: {note}")
     if len(found) > _MOST_LISTED:
         rest = len(found) - _MOST_LISTED
-        found[_MOST_LISTED:] = [f"in {rest} more rows the interval and the p-value disagree about 0"]
+        found[_MOST_LISTED:] = [
+            f"in {counted(rest, 'more row')} the interval and the p-value disagree about 0"
+        ]
     return found
 
 
@@ -137,8 +140,7 @@ def _interval_line(rows: Sequence[ComparisonResult]) -> str:
 
 
 def _interval_kind(row: ComparisonResult) -> str:
-    plural = "" if row.n_resamples == 1 else "s"
-    how = f"{row.n_resamples} resample{plural}" if row.n_resamples else "the ideal bootstrap, no resampling"
+    how = counted(row.n_resamples, "resample") if row.n_resamples else "the ideal bootstrap, no resampling"
     return f"{row.interval} bootstrap ({how})"
 
 
@@ -149,7 +151,7 @@ def _p_line(rows: Sequence[ComparisonResult]) -> str:
     else:
         tests = [side if side == "two-sided" else f"one-sided ({side})" for side in sides]
     flips = sorted({row.n_permutations for row in rows if row.n_permutations})
-    methods = [f"{n} random {'flip' if n == 1 else 'flips'}" for n in flips]
+    methods = [counted(n, "random flip") for n in flips]
     exact = sorted({row.method for row in rows if not row.n_permutations})
     if exact:
         methods.append(f"exact computation ({', '.join(exact)})")
@@ -176,29 +178,20 @@ def design_lines(rows: Sequence[ComparisonResult]) -> list[str]:
     return lines
 
 
-def hypothesis(row: ComparisonResult) -> str:
-    """Return what a small p-value of a comparison with a margin speaks for.
-
-    Examples
-    --------
-    >>> hypothesis(ComparisonResult("AP", 0.2, 0.2, 0.0, 0, 0, 0.05, 0.01, 50, 0, 0, 0, 0, 0, margin=0.02))
-    'equivalence: -0.02 < delta < 0.02'
-    """
-    margin = f"{row.margin:g}"
-    return {
-        "greater": f"non-inferiority: delta > -{margin}",
-        "less": f"non-superiority: delta < {margin}",
-        "two-sided": f"equivalence: -{margin} < delta < {margin}",
-    }[row.alternative]
-
-
 def _beside_lines(rows: Sequence[ComparisonResult]) -> list[str]:
     names = [
         name
         for name, field in (("paired t-test", "p_t"), ("Wilcoxon's signed-rank test", "p_wilcoxon"))
         if any(getattr(row, field) is not None for row in rows)
     ]
-    return [f"beside, not corrected: {_listed(names)}"] if names else []
+    if not names:
+        return []
+    about = ""
+    if any(row.p_wilcoxon is not None and row.margin is not None for row in rows):
+        about = (
+            "; Wilcoxon's margin is one of the middle of the differences (the pseudo-median), not of delta"
+        )
+    return [f"beside, not corrected: {_listed(names)}{about}"]
 
 
 def _together(row: ComparisonResult) -> str | None:
@@ -213,7 +206,7 @@ def _q_lines(rows: Sequence[ComparisonResult]) -> list[str]:
         corrected = [row for row in rows if _q_made(row) == made]
         families = list(dict.fromkeys(row.family or "one family" for row in corrected))
         rest = len(families) - _MOST_LISTED
-        more = f" and {rest} more families" if rest > 0 else ""
+        more = f" and {counted(rest, 'more family', 'more families')}" if rest > 0 else ""
         lines.append(f"q: {made} within {', '.join(families[:_MOST_LISTED])}{more}")
     return lines
 
@@ -237,7 +230,7 @@ def _together_how(row: ComparisonResult) -> str:
 def _flips(n: int, seed: int | None) -> str:
     if not n:
         return "all sign flips"
-    return f"{n} random sign {'flip' if n == 1 else 'flips'}, seed {seed},"
+    return f"{counted(n, 'random sign flip')}, seed {seed},"
 
 
 def _dagger_line(rows: Sequence[ComparisonResult]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ranklens.core.disagreement import disagreement_note
-from ranklens.core.presentation import Presentable, fixed, p_text
+from ranklens.core.comparison_line import comparison_line
+from ranklens.core.presentation import Presentable, counted, fixed, p_text
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,11 +40,14 @@ class BootstrapInterval(Presentable):
 
     def __str__(self) -> str:
         kind = "" if self.interval == "percentile" else f"{self.interval} "
-        drawn = f"{self.n_resamples} resamples" if self.n_resamples else "infinitely many resamples"
+        drawn = counted(self.n_resamples, "resample") if self.n_resamples else "infinitely many resamples"
+        sample = counted(self.n_queries, "query", "queries")
+        if self.n_units is not None and self.n_units != self.n_queries:
+            sample += f" in {counted(self.n_units, 'unit')}"
         return (
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.low, sign=True)}, {fixed(self.high, sign=True)}] "
-            f"({confidence(self.alpha)} {kind}interval, {self.n_queries} queries, "
+            f"({confidence(self.alpha)} {kind}interval, {sample}, "
             f"{drawn}, seed {self.seed})"
         )
 
@@ -162,14 +165,14 @@ class ComparisonResult(Presentable):
         With a margin this says that B is not worse by it, or that the two are equivalent.
         """
         p = self.p_value if self.q_value is None else self.q_value
-        return p is not None and p < self.alpha
+        return p is not None and bool(p < self.alpha)
 
     @property
     def relative_delta(self) -> float | None:
-        """The difference as a share of A's mean; None when that mean is zero."""
+        """The difference as a share of the size of A's mean; None when that mean is zero."""
         if self.delta is None or not self.mean_a:
             return None
-        return self.delta / self.mean_a
+        return self.delta / abs(self.mean_a)
 
     @property
     def tested(self) -> bool:
@@ -182,22 +185,7 @@ class ComparisonResult(Presentable):
         return Presentable.to_dict(self) | derived
 
     def __str__(self) -> str:
-        segment = f" [{self.segment}]" if self.segment is not None else ""
-        head = (
-            f"{self.metric}{segment}: {self.run_b} {fixed(self.mean_b)} vs {self.run_a} {fixed(self.mean_a)}"
-            f", delta {fixed(self.delta, sign=True)}"
-        )
-        if not self.tested:
-            return f"{head} ({self.n_queries} queries: too few to test)"
-        corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
-        disagreement = disagreement_note(self)
-        note = "" if disagreement is None else f"; note: {disagreement}"
-        return (
-            f"{head} [{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
-            f"p {p_text(self.p_value)}{corrected} "
-            f"({self.wins}/{self.ties}/{self.losses} wins/ties/losses over {self.n_queries} queries)"
-            f"{note}"
-        )
+        return comparison_line(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -241,7 +229,7 @@ class PPIComparison(Presentable):
     @property
     def significant(self) -> bool:
         """Whether the q-value (the p-value where there is none) lies strictly below `alpha`."""
-        return (self.p_value if self.q_value is None else self.q_value) < self.alpha
+        return bool((self.p_value if self.q_value is None else self.q_value) < self.alpha)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python objects, fit for JSON, the verdict included."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import frames
-from ranklens.core.presentation import fixed, html_table, p_text, plain
+from ranklens.core.presentation import counted, fixed, html_table, p_text, plain
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -51,7 +51,7 @@ class DeltaTable:
         The paired t-test's and Wilcoxon's signed-rank p-values, where asked for; never corrected. NaN where
         they are not defined.
     relative_delta : numpy.ndarray of float64, or None
-        The differences as shares of A's means, where these were given; NaN where one is zero.
+        The differences as shares of the size of A's means, where these were given; NaN where one is zero.
     q_permutations : int or None
         Of step-down max-T: the sign flips (drawn from `seed`) that the q-values were sampled from, whatever
         the p-values were made of; 0 where all were listed. None for other corrections.
@@ -105,20 +105,19 @@ class DeltaTable:
         return "\n".join([repr(self)[1:-1] + self._q_made(), *lines, *more])
 
     def __repr__(self) -> str:
-        noun = "comparison" if len(self) == 1 else "comparisons"
-        return f"<DeltaTable: {len(self)} {noun}, seed {self.seed}>"
+        return f"<DeltaTable: {counted(len(self), 'comparison')}, seed {self.seed}>"
 
     def _repr_html_(self) -> str:
         rows = [
             {name: plain(column[i].item()) for name, column in self._columns().items()}
             for i in range(min(len(self), _SHOWN))
         ]
-        return f"{html_table(rows)}<p>{len(self)} comparisons, seed {self.seed}</p>"
+        return f"{html_table(rows)}<p>{counted(len(self), 'comparison')}, seed {self.seed}</p>"
 
     def _q_made(self) -> str:
         if self.q_permutations is None:
             return ""
-        flips = f"{self.q_permutations} random sign flips" if self.q_permutations else "all sign flips"
+        flips = counted(self.q_permutations, "random sign flip") if self.q_permutations else "all sign flips"
         return f"; q: step-down max-T over {flips}"
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -130,7 +129,8 @@ class DeltaTable:
             plain(float(column[i]))
             for column in (self.delta, self.ci_low, self.ci_high, self.p_value, self.q_value)
         )
+        queries = counted(int(self.n_queries[i]), "query", "queries")
         return (
             f"{i}: delta {fixed(delta, sign=True)} [{fixed(low, sign=True)}, {fixed(high, sign=True)}], "
-            f"p {p_text(p)}, q {p_text(q)} ({self.n_queries[i]} queries, {self.method[i]})"
+            f"p {p_text(p)}, q {p_text(q)} ({queries}, {self.method[i]})"
         )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranklens.core.presentation import p_text
+from ranklens.core.presentation import counted, p_text
 
 if TYPE_CHECKING:
     from ranklens.core.comparisons import ComparisonResult
+
+
+_FAR = 2.0
+"""Beyond so many times alpha a p-value is not near the boundary."""
 
 
 def disagreement_note(result: ComparisonResult) -> str | None:
@@ -53,10 +57,9 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
             "queries or a few large differences let the two part; do not call this settled"
         )
     head = f"the interval excludes 0 though p {p_text(result.p_value)} is not below {result.alpha:g}: "
-    plural = "" if result.n_permutations == 1 else "s"
     if 0 < result.n_permutations < 1.0 / result.alpha:
         return (
-            f"{head}{result.n_permutations} random flip{plural} cannot give a p-value below "
+            f"{head}{counted(result.n_permutations, 'random flip')} cannot give a p-value below "
             f'{p_text(1.0 / (result.n_permutations + 1))}; use more, or method="exact"'
         )
     article = "an" if result.interval == "expanded" else "a"
@@ -68,7 +71,16 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
             f"{p_text(smallest)}, and {article} {result.interval} interval of so few is too narrow; "
             "trust the p-value"
         )
-    size = f"{result.n_queries} queries" if result.n_units is None else f"{result.n_units} units"
+    if result.p_value >= _FAR * result.alpha:
+        return (
+            f"{head}the test asks whether the differences are symmetric around 0, the interval where their "
+            "mean lies, and a few large differences part the two; look at these queries before you call it"
+        )
+    size = (
+        counted(result.n_queries, "query", "queries")
+        if result.n_units is None
+        else counted(result.n_units, "unit")
+    )
     return (
         f"{head}{article} {result.interval} interval of {size} is somewhat too narrow, and near "
         "the boundary that shows; trust the p-value"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import frames
-from ranklens.core.presentation import Presentable
+from ranklens.core.presentation import Presentable, counted, fixed
 
 QueryId = str
 
@@ -216,7 +216,7 @@ class MetricResult(Presentable):
     def __str__(self) -> str:
         if not self.per_query:
             return f"{self.metric} over no query"
-        return f"{self.metric} {self.mean:.4f} over {self.n_queries} queries"
+        return f"{self.metric} {fixed(self.mean)} over {counted(self.n_queries, 'query', 'queries')}"
 
 
 def _checked(metric: str, per_query: Any) -> dict[QueryId, float]:

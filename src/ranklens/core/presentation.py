@@ -8,19 +8,35 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_LARGE = 1e12
+"""From here on a number is printed with an exponent."""
+
 
 def fixed(value: float | None, digits: int = 4, *, sign: bool = False) -> str:
     """Format a number with `digits` decimals; a rounded zero is never negative, None is a dash.
 
     Examples
     --------
-    >>> fixed(-0.00001), fixed(0.25, 2, sign=True), fixed(None)
-    ('0.0000', '+0.25', '–')
+    >>> fixed(-0.00001), fixed(0.25, 2, sign=True), fixed(None), fixed(1e300)
+    ('0.0000', '+0.25', '–', '1.0000e+300')
     """
     if value is None:
         return "–"
+    if math.isfinite(value) and abs(value) >= _LARGE:
+        return f"{value:{'+' if sign else ''}.{digits}e}"
     text = f"{value:{'+' if sign else ''}.{digits}f}"
     return text.lstrip("+-") if float(text) == 0.0 else text
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number and its noun; the plural has an s if not given.
+
+    Examples
+    --------
+    >>> counted(1, "query", "queries"), counted(2, "row")
+    ('1 query', '2 rows')
+    """
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
 def p_text(p: float | None) -> str:
@@ -64,6 +80,8 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

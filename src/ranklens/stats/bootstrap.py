@@ -122,8 +122,8 @@ def interval_of(
     """Make the interval of a design, whose mappings speak of `queries`."""
     check_choice("method", method, COMPARISON_METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_count("n_resamples", n_resamples, minimum=2)
-    check_alpha(alpha)
+    n_resamples = check_count("n_resamples", n_resamples, minimum=2)
+    alpha = check_alpha(alpha)
     check_interval(interval, method)
     number = seed_of(seed)
     backend = resolve_backend(deltas)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from ranklens.core.comparison_table import ComparisonTable
 from ranklens.core.comparisons import ComparisonResult, PPIComparison
 from ranklens.core.errors import CoarsePValueWarning
+from ranklens.core.presentation import counted
 from ranklens.core.user_line import warn_user
 from ranklens.stats.digits import to_15_digits
 from ranklens.stats.options import check_choice
@@ -94,7 +95,7 @@ def with_q_values(
     tested = [i for i, row in enumerate(rows) if row.p_value is not None]
     q_values = Q_VALUES[correction]([_p(rows[i]) for i in tested])
     adjusted = list(rows)
-    size = f"{len(tested)} {'comparison' if len(tested) == 1 else 'comparisons'}"
+    size = counted(len(tested), "comparison")
     name = size if family is None else f"{family} ({size})"
     for i, q in zip(tested, q_values, strict=True):
         changes: dict[str, Any] = {"q_value": q}
@@ -120,8 +121,9 @@ def warn_of_coarse_p_values(families: Iterable[Sequence[Any]], correction: str =
                 worst = (len(tested), row.n_permutations, row.alpha)
     if worst[0]:
         n, flips_made, alpha = worst
+        drawn = counted(flips_made, "sign flip")
         warn_user(
-            f"{n} comparisons in one family and {flips_made} sign flips each: a lone effect cannot reach "
+            f"{counted(n, 'comparison')} in one family and {drawn} each: a lone effect cannot reach "
             f"q < {alpha:g}, whatever its size; that needs n_permutations of at least "
             f'{flips_needed(n, alpha, correction)}, or method="exact"',
             CoarsePValueWarning,
@@ -132,7 +134,7 @@ def warn_of_few_max_t_flips(n_permutations: int, alpha: float) -> None:
     """Warn if max-T's q-values, which m drawn flips keep at or above 1 / (m + 1), cannot go below alpha."""
     needed = flips_needed(1, alpha)
     if 0 < n_permutations < needed:
-        flips = "1 sign flip" if n_permutations == 1 else f"{n_permutations} sign flips"
+        flips = counted(n_permutations, "sign flip")
         warn_user(
             f"max-T draws {flips} for its q-values, exact p-values or not: none can reach q < {alpha:g}; "
             f"that needs n_permutations of at least {needed}",

@@ -85,7 +85,7 @@ def compare_deltas(
     beside : {"t", "wilcoxon"} or a sequence of them, optional
         Classical tests of the same hypothesis to report beside, see `compare`.
     mean_a : array of float, shape (comparisons,), optional
-        The means of A, for the differences as shares of them.
+        The means of A, for the differences as shares of their size.
 
     Returns
     -------
@@ -156,12 +156,12 @@ def compare_deltas(
 
 
 def _shares(delta: NDArray[np.float64], mean_a: Any) -> NDArray[np.float64]:
-    """Return the differences as shares of A's means; NaN where such a mean is zero."""
+    """Return the differences as shares of the size of A's means; NaN where such a mean is zero."""
     means = np.asarray(to_host(mean_a)[0] if is_array(mean_a) else mean_a, dtype=np.float64)
     if means.shape != delta.shape:
         raise ValueError(f"mean_a must have shape {delta.shape}, a mean for each row, got {means.shape}")
     shares = np.full(delta.shape, np.nan)
-    np.divide(delta, means, out=shares, where=means != 0.0)
+    np.divide(delta, np.abs(means), out=shares, where=means != 0.0)
     return shares
 
 

@@ -100,7 +100,7 @@ def simultaneous(
     >>> round(first.simultaneous_low, 4), round(second.simultaneous_high, 4)
     (0.0121, -0.0121)
     """
-    check_count("n_permutations", n_permutations)
+    n_permutations = check_count("n_permutations", n_permutations)
     rows = list(results)
     number = seed_of(seed)
     made: dict[str, Any] = {

@@ -55,10 +55,10 @@ class Options:
         beside: Sequence[str] | str = (),
     ) -> Options:
         """Check every option; raise a ValueError that names the first that is wrong."""
-        check_count("n_resamples", n_resamples, minimum=2)
-        check_count("n_permutations", n_permutations)
-        check_alpha(alpha)
-        check_count("min_queries", min_queries, minimum=0)
+        n_resamples = check_count("n_resamples", n_resamples, minimum=2)
+        n_permutations = check_count("n_permutations", n_permutations)
+        alpha = check_alpha(alpha)
+        min_queries = check_count("min_queries", min_queries, minimum=0)
         check_choice("method", method, COMPARISON_METHODS)
         check_choice("alternative", alternative, ALTERNATIVES)
         check_interval(interval, method)
@@ -118,11 +118,12 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
-def check_count(name: str, value: Any, minimum: int = 1) -> None:
-    """Raise a ValueError unless `value` is a whole number of at least `minimum`."""
+def check_count(name: str, value: Any, minimum: int = 1) -> int:
+    """Return `value` as an int; raise a ValueError unless it is a whole number of at least `minimum`."""
     try:
         count = operator.index(value)
     except TypeError:
         count = minimum - 1
     if count < minimum or isinstance(value, bool):
         raise ValueError(f"{name} must be a whole number of at least {minimum}, got {value!r}")
+    return count

@@ -168,7 +168,7 @@ def flip_test(
     """
     check_choice("method", method, COMPARISON_METHODS)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_count("n_permutations", n_permutations)
+    n_permutations = check_count("n_permutations", n_permutations)
     number = seed_of(seed)
     backend = resolve_backend(deltas)
     with backend.precise():

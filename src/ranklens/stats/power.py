@@ -114,10 +114,11 @@ def _z_sum(alpha: float, power: float) -> float:
     return normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(power)
 
 
-def check_alpha(alpha: float) -> None:
-    """Raise ValueError unless `alpha` lies strictly between 0 and 1."""
+def check_alpha(alpha: float) -> float:
+    """Return `alpha` as a float; raise ValueError unless it lies strictly between 0 and 1."""
     if not is_finite_number(alpha) or not 0 < alpha < 1:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")
+    return float(alpha)
 
 
 def _check_sd(sd: float) -> None:

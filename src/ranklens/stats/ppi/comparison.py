@@ -108,7 +108,7 @@ def ppi_compare(
 proxy-only queries; the proxy alone says +0.1500)
     """
     metric = _one_metric(proxy_a, proxy_b, gold_a, gold_b)
-    _check_options(lam, alpha, reference)
+    alpha, lam = _checked_options(lam, alpha, reference)
     gold = judged(gold_a, gold_b, ("gold_a", "gold_b"))
     proxy = judged(proxy_a, proxy_b, ("proxy_a", "proxy_b"))
     check_covered(gold.queries, proxy.queries)
@@ -156,12 +156,13 @@ def _one_metric(*results: MetricResult) -> str:
     return metrics[0]
 
 
-def _check_options(lam: float | None, alpha: float, reference: str) -> None:
-    check_alpha(alpha)
+def _checked_options(lam: float | None, alpha: float, reference: str) -> tuple[float, float | None]:
+    level = check_alpha(alpha)
     if lam is not None and not is_finite_number(lam):
         raise ValueError(f"lam must be a finite number, or None to estimate it, got {lam!r}")
     if reference not in REFERENCES:
         raise ValueError(f"reference must be one of {', '.join(REFERENCES)}, got {reference!r}")
+    return level, None if lam is None else float(lam)
 
 
 def _inference(found: Estimate, reference: Reference, alpha: float) -> tuple[float, float, float]:
