@@ -46,6 +46,8 @@ BAND = 8.0
 EXACT_BAND = 0.5
 """Between integers, whose sums are exact."""
 _FLOAT_BYTES = 8
+_SPLITTER = 2.0**13 + 1.0
+_EPS_OF_FLOAT32 = 2.0**-23
 # Temporaries of one scale, in units of the differences.
 _FIT_COPIES = 4
 # Above the first multiply by the second, below the third by the fourth.
@@ -89,15 +91,16 @@ def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
     # Beyond 2^53 every float is an integer, and its multiples may overflow.
     modest = largest < LARGEST_ON_LATTICE
     deltas, largest = xp.where(modest[..., None], deltas, 0.0), xp.where(modest, largest, 0.0)
+    unit = rounding_unit(deltas, eps)
     for some in cut(range(len(SCALES)), at_once):
         few = scales[some.start : some.stop]
-        fits = lattice_fits(deltas, largest, few, eps)
+        fits = lattice_fits(deltas, largest, few, unit)
         few = xp.reshape(few, (-1, *[1] * largest.ndim))
         coarsest = xp.minimum(coarsest, xp.min(xp.where(fits, few, math.inf), axis=0))
     return coarsest
 
 
-def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: float) -> Any:
+def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     """Whether each row of `deltas` (..., n) holds multiples of one over each scale, shape (scales, ...).
 
     A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so a
@@ -112,6 +115,19 @@ def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: float) -> Any:
     most = largest * scales
     summable = most * deltas.shape[-1] < 2.0 / xp.finfo(deltas.dtype).eps
     return (error <= slack * scales) & summable & (most > 0.5)
+
+
+def rounding_unit(deltas: Any, eps: float) -> Any:
+    """Return the rounding unit of the type that each row of `deltas` (..., n) came from, shape (...).
+
+    Differences of float32 values that were widened before they were subtracted have at most 40 significant
+    digits, but for 2^-20 of their range; those of float64 values have up to 53.
+    """
+    xp = namespace(deltas)
+    # Veltkamp's splitting: what the leading 40 digits leave.
+    spread = deltas * _SPLITTER
+    is_narrow = xp.all(spread - (spread - deltas) == deltas, axis=-1)
+    return xp.astype(is_narrow, deltas.dtype) * (max(eps, _EPS_OF_FLOAT32) - eps) + eps
 
 
 def safe_factor(largest: Any) -> Any:

@@ -17,6 +17,7 @@ from ranklens.kernels.ties import (
     Comparable,
     comparable,
     lattice_fits,
+    rounding_unit,
     safe_factor,
     tie_band,
 )
@@ -42,7 +43,8 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
 
     Tried are steps of 1/1, 1/2, 1/4, 1/5, 1/8, 1/10 and so on to 1/10,000, and 1/2520 (reciprocal ranks to
     depth 10). A difference of two values of size 1 carries a rounding error of about 1e-16 however small it
-    is itself, so it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|).
+    is itself, so it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|). Where
+    all differences have as few digits as float32 values leave, `eps` is float32's.
 
     Parameters
     ----------
@@ -70,8 +72,9 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
 def _lattice_within(deltas: NDArray[np.float64], largest: np.float64, eps: float) -> Lattice | None:
     if largest >= LARGEST_ON_LATTICE:
         return None
-    for scale in _candidates(deltas, float(largest), eps):
-        if lattice_fits(deltas, largest, np.array([float(scale)]), eps)[0]:
+    unit = float(rounding_unit(deltas, eps))
+    for scale in _candidates(deltas, float(largest), unit):
+        if lattice_fits(deltas, largest, np.array([float(scale)]), unit)[0]:
             return Lattice(scale, np.rint(deltas * scale).astype(np.int64))
     return None
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.kernels.ties import rounding_unit
 from ranklens.stats.rows.lattices import lattice_scales
 
 Floats = NDArray[np.float64]
@@ -54,10 +55,14 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
             places = open_rows[fits]
             multiples[places] = np.rint(own[fits] * scale[fits, None]).astype(np.int64)
             found[places] = True
-    many = np.flatnonzero(~found & (np.count_nonzero(values, axis=1) >= _MANY))
-    if many.size:
-        fits, own_multiples = commensurable_multiples(values[many], eps)
-        multiples[many[fits]], found[many[fits]] = own_multiples[fits], True
+    many = ~found & (np.count_nonzero(values, axis=1) >= _MANY)
+    with np.errstate(over="ignore", invalid="ignore"):
+        units = rounding_unit(values, eps)
+    for unit in sorted({eps, *units[many].tolist()}):
+        places = np.flatnonzero(many & ~found & (units >= unit))
+        if places.size:
+            fits, own_multiples = commensurable_multiples(values[places], unit)
+            multiples[places[fits]], found[places[fits]] = own_multiples[fits], True
     return found, multiples
 
 

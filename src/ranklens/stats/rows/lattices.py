@@ -17,6 +17,7 @@ from ranklens.kernels.ties import (
     Comparable,
     comparable,
     lattice_fits,
+    rounding_unit,
     safe_factor,
     tie_band,
 )
@@ -50,10 +51,14 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     head = np.ascontiguousarray(np.where(possible[:, None], deltas[:, :_GLANCE], 0.0).T)
     scaled = np.multiply.outer(_SCALES, head)
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
-    slack = LATTICE_SLACK * eps * np.maximum(largest, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = rounding_unit(deltas, eps)
+    slack = LATTICE_SLACK * unit * np.maximum(largest, 1.0)
     near = (error <= np.multiply.outer(_SCALES, slack)) & possible
     for i in np.flatnonzero(near.any(axis=1)).tolist():
         rows = np.flatnonzero(near[i] & np.isinf(found))
         if rows.size:
-            found[rows[lattice_fits(deltas[rows], largest[rows], _SCALES[i : i + 1], eps)[0]]] = _SCALES[i]
+            found[rows[lattice_fits(deltas[rows], largest[rows], _SCALES[i : i + 1], unit[rows])[0]]] = (
+                _SCALES[i]
+            )
     return found
