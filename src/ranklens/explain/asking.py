@@ -24,6 +24,10 @@ REPEATABLE = 1e-4
 """How far two scores of the same row may differ, relative to the largest score."""
 
 
+# Sums of thousands of numbers below it do not overflow.
+_LARGE = 1e300
+
+
 def call_size(n_features: int) -> int:
     """Return how many rows go into one call where the caller leaves it open."""
     # Points, the choice between A and B as integers and as flags, and the model's own copy.
@@ -110,11 +114,19 @@ class _Waiting:
                 yield from self._checked.points(row, row + 1)
 
 
-def raise_not_finite(model: Model, game: Game) -> None:
-    """Ask for the rows of a game again, so that the model's own check names the one without a score."""
+def raise_not_finite(model: Model, game: Game, largest: float) -> None:
+    """Ask for the rows of a game again, so that the model's own check names the one without a score.
+
+    `largest` is the largest score by size. Where all are finite the differences of large ones are not.
+    """
     for start in range(0, game.n_rows, FEWEST_ROWS):
         for points in game.points(start, min(start + FEWEST_ROWS, game.n_rows)):
             model.score(points)
+    if largest > _LARGE:
+        raise ModelError(
+            f"{model.kind} returned scores up to {largest:.3g} in size, whose differences overflow; scale the "
+            "scores down"
+        )
     raise ModelError(f"{model.kind} returned scores that are not finite, and other ones when asked again")
 
 

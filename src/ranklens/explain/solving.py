@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, rows_within, to_host
-from ranklens.core import ModelError
 from ranklens.core.explanations import PairwiseExplanations
 from ranklens.explain.asking import call_size, game_values, raise_not_finite, require_repeatable
 from ranklens.explain.games import ExactGame, Game, Pairs, game_of
@@ -179,12 +178,7 @@ class Answer(NamedTuple):
         score_a, score_b, again, largest = rest
         index, where = game.pairs.index, (game.pairs.index[:, None], game.pairs.players)
         if not (np.isfinite(largest).all() and np.isfinite(found).all()):
-            if np.isfinite(largest).all():
-                raise ModelError(
-                    f"{setup.model.kind} returned scores up to {largest.max():.3g} in size, whose "
-                    "differences overflow; scale the scores down"
-                )
-            raise_not_finite(setup.model, game)
+            raise_not_finite(setup.model, game, float(largest.max()))
         require_repeatable(setup.model, score_a, again, largest)
         turned = np.zeros(len(index), dtype=np.bool_)
         if not isinstance(game, ExactGame):
