@@ -124,8 +124,8 @@ def raise_not_finite(model: Model, game: Game, largest: float) -> None:
             model.score(points)
     if largest > _LARGE:
         raise ModelError(
-            f"{model.kind} returned scores up to {largest:.3g} in size, whose differences overflow; scale the "
-            "scores down"
+            f"{model.kind} returned scores up to {largest:.3g} in size, whose differences overflow; scale "
+            "the scores down"
         )
     raise ModelError(f"{model.kind} returned scores that are not finite, and other ones when asked again")
 
