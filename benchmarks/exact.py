@@ -2,8 +2,8 @@
 
 The p-value is found together with the bound of its error; `batch.py` times all pairs of 32 runs on 6 measures
 together. Every job is warm and takes turns with its peer, so that a busy moment hits both; figures are
-medians, and scipy runs at whichever of the batch sizes serves it best here. It samples what ranklens computes,
-so its results still carry noise.
+medians, and scipy runs at whichever of the batch sizes serves it best here. It samples what ranklens
+computes, so its results still carry noise.
 Run: python benchmarks/exact.py [--fast] [--rounds N]
 """
 
