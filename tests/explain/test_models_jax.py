@@ -246,3 +246,53 @@ def test_points_are_as_for_a_plain_function() -> None:
     found = pairwise_many(JaxModel(network, NAMES, params), a, b)
     right = pairwise_many(plain, a.astype(np.float64), b.astype(np.float64))
     np.testing.assert_allclose(found.contributions, right.contributions, rtol=0, atol=1e-5)
+
+
+def numpy_weights() -> tuple[Any, Any, Any]:
+    generator = np.random.default_rng(5)
+    return generator.normal(size=(3, 4)), generator.normal(size=4), generator.normal(size=(2, 3))
+
+
+@pytest.mark.parametrize("kind", ["plain", "jitted", "row by row", "through another function"])
+@pytest.mark.parametrize("called_before", [False, True])
+def test_weights_of_numpy_keep_their_digits_and_the_function_still_works(
+    kind: str, called_before: bool
+) -> None:
+    first, second, (a, b) = numpy_weights()
+
+    def hidden(x: Any) -> Any:
+        return jnp.tanh(x @ first)
+
+    def score(x: Any) -> Any:
+        return jnp.tanh(x @ first) @ second
+
+    fns = {
+        "plain": score,
+        "jitted": jax.jit(score),
+        "row by row": lambda x: jnp.dot(jnp.tanh(first.T @ x), second),
+        "through another function": lambda x: jnp.asarray(hidden(x)) @ second,
+    }
+    fn, points = fns[kind], a if kind == "row by row" else np.stack([a, b])
+    if called_before:
+        fn(points)
+    model = adapt(fn, ["x", "y", "z"])
+    assert isinstance(model, JaxModel)
+    found = pairwise(model, a, b)
+    digits = 1e-6 if called_before and kind == "through another function" else 1e-14
+    assert found.delta == pytest.approx((np.tanh(b @ first) - np.tanh(a @ first)) @ second, abs=digits)
+    fn(points)
+    for again in (score, hidden, jax.jit(score)):
+        again(np.stack([a, b]))
+    assert (jnp.ones((2, 4)) @ second).shape == (2,)
+
+
+def test_a_function_that_gives_numpy_is_asked_and_still_works() -> None:
+    first, second, (a, b) = numpy_weights()
+
+    def score(x: Any) -> Any:
+        return np.asarray(jnp.tanh(x @ first) @ second)
+
+    model = adapt(score, ["x", "y", "z"])
+    assert isinstance(model, CallableAdapter)
+    delta = score(b[None])[0] - score(a[None])[0]
+    assert pairwise(model, a, b).delta == pytest.approx(delta, abs=1e-6)

@@ -9,6 +9,7 @@ from typing import Any
 from ranklens.arrays import Backend, backend_of, is_array, open_backend
 from ranklens.core import ModelError
 from ranklens.explain.models.base import Model, misshapen, raised
+from ranklens.explain.models.jax_constants import unjitted, with_copied_arrays, with_own_constants
 from ranklens.explain.models.registry import needed
 
 Array = Any
@@ -43,7 +44,7 @@ class JaxModel(Model):
     def __init__(self, fn: Callable[..., Any], names: Iterable[str], params: Any = None) -> None:
         self._parameters = Parameters(params)
         super().__init__(names, self._parameters.backend)
-        self._fn = fn
+        self._fn = with_copied_arrays(unjitted(fn))
         with self.backend.precise():
             self._dtype, self._by_row = self._probe()
         self._jitted = importlib.import_module("jax").jit(self.traced)
@@ -89,7 +90,7 @@ class JaxModel(Model):
         call = self._parameters.bound(self._fn, arrays)
         n = points.shape[0]
         try:
-            answer = jax.vmap(call)(points) if self._by_row else call(points)
+            answer = with_own_constants(jax.vmap(call) if self._by_row else call, points)
         except Exception as error:
             raise raised(self.kind, error, points) from error
         return _vector(answer, n, self.kind)
