@@ -4,13 +4,16 @@ Exact: 256 pairs of 12 differing features under a small JAX network, beside a lo
 and the bare network on the same 1,048,576 rows in its best chunk; all take turns. Sampled: pairs of documents
 under LightGBM's own ranking example (the closed form is the truth; a generated collection stands in where the
 files are not found) and under a network of 40 features (the truth is a sample 200 times as large). Budgets
-are 4, 8 and 16 forward and backward walks, so that `shap.PermutationExplainer` spends them to the last row.
-Run: python benchmarks/explain_pairwise.py [--fast] [--data FOLDER] [--rounds N] [--pairs N]
+are 2, 4, 8 and 16 forward and backward walks, so that `shap.PermutationExplainer` spends them to the last
+row, and each error is shown with ours as a share of it. `shapiq.OddSHAP` takes part where shapiq has it.
+Run: python benchmarks/explain_pairwise.py [--fast] [--only TABLE] [--data FOLDER] [--rounds N] [--pairs N]
+[--seeds N]
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import statistics
@@ -29,7 +32,7 @@ from ranklens.explain import CallableAdapter, Model, adapt, pairwise, pairwise_m
 
 Floats = NDArray[np.float64]
 K = 12
-WALKS = (4, 8, 16)
+WALKS = (2, 4, 8, 16)
 CHUNKS = (4096, 16_384, 32_768, 65_536)
 
 
@@ -189,16 +192,27 @@ def shap_permutation(game: Game, seed: int, n_walks: int) -> Floats:
     return np.asarray(found.values[0])
 
 
-def shapiq_kernel(game: Game, seed: int, n_walks: int) -> Floats:
-    import shapiq
+def by_shapiq(kind: str) -> Callable[[Game, int, int], Floats]:
+    """Return a sampler of shapiq: "KernelSHAP", or "OddSHAP" where it has that."""
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sampler = shapiq.KernelSHAP(n=game.k, random_state=seed)
-        found = sampler.approximate(
-            n_walks * (2 * game.k + 1), lambda z: game.value(z) - game.value([[0]])[0]
-        )
-    return np.asarray([found[(i,)] for i in range(game.k)])
+    def run(game: Game, seed: int, n_walks: int) -> Floats:
+        make = of_shapiq(kind)
+        empty = game.value([[0]])[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sampler = make(n=game.k, random_state=seed)
+            found = sampler.approximate(n_walks * (2 * game.k + 1), lambda z: game.value(z) - empty)
+        return np.asarray([found[(i,)] for i in range(game.k)])
+
+    return run
+
+
+def of_shapiq(kind: str) -> Any:
+    """Return one of shapiq's approximators, or None where it is too old or not there at all."""
+    if not importlib.util.find_spec("shapiq"):
+        return None
+    # The package itself answers None for names that it does not know.
+    return getattr(importlib.import_module("shapiq.approximator"), kind, None)
 
 
 def samplers() -> dict[str, Callable[[Game, int, int], Floats]]:
@@ -214,28 +228,31 @@ def samplers() -> dict[str, Callable[[Game, int, int], Floats]]:
     found = {"ranklens": ours("auto"), "ranklens, antithetic orders": ours("antithetic")}
     if importlib.util.find_spec("shap"):
         found["shap.PermutationExplainer"] = shap_permutation
-    if importlib.util.find_spec("shapiq"):
-        found["shapiq.KernelSHAP"] = shapiq_kernel
+    for kind in ("KernelSHAP", "OddSHAP"):
+        if of_shapiq(kind) is not None:
+            found[f"shapiq.{kind}"] = by_shapiq(kind)
     return found
 
 
-def error_table(title: str, games: list[Game]) -> None:
-    """Print the median of |estimate - truth|² / |truth|² at equal model rows."""
+def error_table(title: str, games: list[Game], n_seeds: int) -> None:
+    """Print the median of |estimate - truth|² / |truth|² at equal model rows, and ours beside the others'."""
     errors: dict[str, list[float]] = {}
     for name, sampler in samplers().items():
         for walks in WALKS:
-            of_games = [
+            found = [
                 float(np.sum((sampler(game, seed, walks) - game.truth) ** 2) / np.sum(game.truth**2))
-                for seed, game in enumerate(games)
+                for i, game in enumerate(games)
+                for seed in range(i, n_seeds * len(games), len(games))
             ]
-            errors.setdefault(name, []).append(statistics.median(of_games))
+            errors.setdefault(name, []).append(statistics.median(found))
     mean_k = np.mean([game.k for game in games])
-    print(f"\nSampled, {title}, {len(games)} pairs, k about {mean_k:.0f}: median squared error\n")
-    print("| by | " + " | ".join(f"{2 * walks}k rows" for walks in WALKS) + " | times ranklens |")
-    print("| --- | " + "---: | " * len(WALKS) + "---: |")
+    print(f"\nSampled, {title}, {len(games)} pairs, {n_seeds} seeds each, k about {mean_k:.0f}:", end=" ")
+    print("median squared error; in brackets, ours as a share of it\n")
+    print("| by | " + " | ".join(f"{2 * walks}k rows" for walks in WALKS) + " |")
+    print("| --- |" + " ---: |" * len(WALKS))
     for name, values in errors.items():
-        ratios = " ".join(f"{value / own:.2f}" for value, own in zip(values, errors["ranklens"], strict=True))
-        print(f"| {name} | " + " | ".join(f"{value:.4f}" for value in values) + f" | {ratios} |")
+        pairs = zip(values, errors["ranklens"], strict=True)
+        print(f"| {name} | " + " | ".join(f"{value:.4f} ({own / value:.2f})" for value, own in pairs) + " |")
 
 
 def cover_table(sets: dict[str, list[Game]], n_values: int) -> None:
@@ -244,17 +261,15 @@ def cover_table(sets: dict[str, list[Game]], n_values: int) -> None:
     print("| model | method | rows | covered |\n| --- | --- | ---: | ---: |")
     for title, games in sets.items():
         for method, rows_a_player in (
-            ("antithetic", 5),
-            ("antithetic", 16),
-            ("regression", 8),
-            ("regression", 32),
+            *(("antithetic", rows) for rows in (5, 8, 16, 32)),
+            *(("regression", rows) for rows in (4, 8, 16, 32)),
         ):
             held: list[bool] = []
             seed = 0
             while len(held) < n_values:
                 for game in games:
                     seed += 1
-                    found = game.ours(seed, rows_a_player * (game.k + 1), method)
+                    found = game.ours(seed, rows_a_player * (game.k + 1) + 3, method)
                     for name, truth in zip(found.contributions, game.truth, strict=True):
                         low, high = found.interval(name)
                         if truth != 0.0:
@@ -273,22 +288,33 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="the folder with LightGBM's rank.train.gz")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=2, help="samples of each pair")
+    parser.add_argument("--only", choices=("exact", "errors", "cover"), help="one of the tables")
     options = parser.parse_args()
     root = Path(os.environ.get("RANKLENS_TEST_DATA", CHECKOUT.parent / "shared" / "data"))
     folder = options.data or root / "ltr-lightgbm-lambdarank"
-    if importlib.util.find_spec("jax"):
+    if importlib.util.find_spec("jax") and options.only in (None, "exact"):
         exact_table(*(16, 1) if options.fast else (256, options.rounds))
+    if options.only != "exact":
+        sampled_tables(folder, options)
+    missing = [name for name in ("jax", "lightgbm", "shap", "shapiq") if not importlib.util.find_spec(name)]
+    if of_shapiq("OddSHAP") is None:
+        missing.append("shapiq.OddSHAP (shapiq 1.6 or later)")
+    if missing:
+        print(f"\nNot installed, so not in the tables: {', '.join(missing)}")
+
+
+def sampled_tables(folder: Path, options: argparse.Namespace) -> None:
+    """Print the errors and the cover of samples."""
     n_games = 2 if options.fast else options.pairs
     sets = {"a network of 40 features": network_games(n_games, 2 if options.fast else 200)}
     if importlib.util.find_spec("lightgbm"):
         sets["LightGBM lambdarank"] = tree_games(folder, n_games, 10 if options.fast else 100)
-    for title, games in sets.items():
-        error_table(title, games)
-    cover_table(sets, 50 if options.fast else 1000)
-    missing = [name for name in ("jax", "lightgbm", "shap", "shapiq") if not importlib.util.find_spec(name)]
-    if missing:
-        print(f"\nNot installed, so not in the tables: {', '.join(missing)}")
+    for title, games in sets.items() if options.only != "cover" else ():
+        error_table(title, games, 1 if options.fast else options.seeds)
+    if options.only != "errors":
+        cover_table(sets, 50 if options.fast else 1000)
 
 
 if __name__ == "__main__":

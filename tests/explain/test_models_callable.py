@@ -302,7 +302,7 @@ def test_bad_options_are_named(options: dict[str, Any], error: type[Exception], 
 def test_budgets_that_are_too_small_are_refused() -> None:
     names = [f"x{i}" for i in range(30)]
     model = CallableAdapter(lambda x: x.sum(axis=1), names)
-    for method, needed in (("antithetic", 61), ("orders", 32), ("regression", 123)):
+    for method, needed in (("antithetic", 61), ("orders", 32), ("regression", 119)):
         with pytest.raises(ValueError, match=f"at least {needed} model rows"):
             pairwise(model, np.zeros(30), np.ones(30), method=method, max_rows=needed - 1)
         found = pairwise(model, np.zeros(30), np.ones(30), method=method, max_rows=needed)

@@ -16,7 +16,7 @@ MOST_PLAYERS = 24
 """Beyond it 2^k scores do not fit a sensible memory."""
 
 REGRESSION_FROM = 4
-"""Rows a player that regression takes at least; from there on it is more accurate than orders.
+"""Rows a player, all included, that regression takes at least; from there on it is more accurate than orders.
 
 Measured on pairs under ranking models and networks, the median squared error is 0.73 and 0.48 of that of
 antithetic orders at 4 rows a player, 0.63 and 0.37 at 6, 0.57 and 0.36 at 8.
@@ -71,7 +71,7 @@ class Budget:
         if method == "exact" or (method == "auto" and 2**k <= max(DEFAULT_ROWS, self.max_rows)):
             return self._exact(k)
         if method == "auto":
-            enough = self.n_permutations is None and self.max_rows >= FIXED_ROWS + REGRESSION_FROM * k
+            enough = self.n_permutations is None and self.max_rows >= REGRESSION_FROM * k
             method = "regression" if enough else "antithetic"
         return self._regression(k) if method == "regression" else self._orders(method, k)
 
@@ -94,7 +94,7 @@ class Budget:
 
     def _regression(self, k: int) -> Choice:
         n = min((self.max_rows - FIXED_ROWS) // 2, n_coalition_pairs(k))
-        least = min(REGRESSION_FROM // 2 * k, n_coalition_pairs(k))
+        least = min((REGRESSION_FROM * k - FIXED_ROWS) // 2, n_coalition_pairs(k))
         if n < least:
             raise self._too_few("regression", k, FIXED_ROWS + 2 * least)
         return Choice("regression", n)
