@@ -165,6 +165,10 @@ def test_it_is_drawn(command, question):
         command("explain", OLD, DATA, "--names", "names.txt", "--plot", name, *question)
         assert Path(name).read_bytes() == first
     assert b"bm25" in first
+    assert (
+        "old.txt → new.txt on" if "--compare-with" in question else "old.txt on test.letor"
+    ).encode() in first
+    assert b": from q1d0 (A) to q1d1 (B)" in first or "--pair" not in question
 
 
 def test_a_table_is_aligned_by_the_names_of_its_columns(command):

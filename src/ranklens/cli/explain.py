@@ -118,7 +118,7 @@ def command(session: Session, /, **options: Any) -> None:
         found = explained.importances(task, session, options)
         document = explained.importance_document(task, found, options)
     if options["plot"] is not None:
-        draw(found, options["plot"], options["top"])
+        draw(found, options["plot"], options["top"], task.title(options["pair"]))
     frame: dict[str, Any] = {}
     if delivery.format == "json":
         frame = {**json_frame(session, "explain", None, options), "inputs": task.inputs()}

@@ -48,6 +48,13 @@ class Task:
         groups = _groups(options, queries, models[0].names)
         return cls(models[0], models[1] if len(models) > 1 else None, queries, groups, files)
 
+    def title(self, pair: Sequence[str] | None) -> str:
+        """Say what a picture is of: the files, and the documents of a pair."""
+        names = {file.role: file.name for file in self.files}
+        models = " → ".join(names[role] for role in ("model", "compare-with") if role in names)
+        documents = f": from {pair[0]} (A) to {pair[1]} (B)" if pair else ""
+        return f"{models} on {names['data']}{documents}"
+
     def inputs(self) -> list[dict[str, Any]]:
         """Return every file with its hash, fit for JSON."""
         return [file.to_dict() for file in self.files]

@@ -26,8 +26,8 @@ def check_picture(path: str) -> None:
         raise MissingDependencyError("matplotlib", "--plot", "pip install 'ranklens[report]'")
 
 
-def draw(found: Any, path: str, top: int) -> None:
-    """Draw a waterfall of a `PairwiseExplanation`, bars of anything else, and write it."""
+def draw(found: Any, path: str, top: int, title: str = "") -> None:
+    """Draw a waterfall of a `PairwiseExplanation`, bars of anything else, and write it under a title."""
     import matplotlib as mpl
 
     from ranklens.core.explanations import PairwiseExplanation
@@ -37,6 +37,8 @@ def draw(found: Any, path: str, top: int) -> None:
     # The same numbers make the same file, and text stays text.
     with mpl.rc_context({"svg.hashsalt": "ranklens", "svg.fonttype": "none"}):
         axes = waterfall(found, n=n) if isinstance(found, PairwiseExplanation) else found.plot(n=n)
+        # A dollar sign would start a formula.
+        axes.set_title(title.replace("$", r"\$"), fontsize="small", loc="left")
         kind = Path(path).suffix.lower()[1:]
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
         with replacing(path) as stream:
