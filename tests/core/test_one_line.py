@@ -97,7 +97,7 @@ def test_intervals_and_proxies_hold_numbers_of_python():
 
 def test_a_result_made_by_hand_of_numpy_numbers_is_json_too():
     row = ComparisonResult(
-        "x", np.float64(0.1), np.float32(0.2), np.float64(0.1), np.float64(0), np.float64(1), np.float64(0.05),
+        "x", np.float64(0.1), np.float32(0.2), np.float64(0.1), np.float64(0), np.float64(1), 0.05,
         np.float64(0.01), np.int64(30), 0, 0, 0, 0, np.int64(0),
     )  # fmt: skip
     read = json.loads(json.dumps(row.to_dict()))

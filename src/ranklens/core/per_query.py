@@ -165,7 +165,7 @@ class MetricResult(Presentable):
                 "query_ids[~values.mask], values.compressed()"
             )
         if not isinstance(query_ids, QueryIndex):
-            query_ids = _distinct(metric, [_as_id(query) for query in query_ids])
+            query_ids = _distinct(metric, [query_id(query) for query in query_ids])
         return cls(metric, QueryValues(query_ids, values))
 
     @property
@@ -225,7 +225,7 @@ def _checked(metric: str, per_query: Any) -> dict[QueryId, float]:
             f"per_query of {metric} must map query ids to values, got {type(per_query).__name__}; "
             "for arrays there is MetricResult.from_arrays(metric, query_ids, values)"
         )
-    values = {_as_id(query): value for query, value in per_query.items()}
+    values = {query_id(query): value for query, value in per_query.items()}
     if len(values) < len(per_query):
         raise ValueError(f"per_query of {metric} has ids that are the same as text, such as 1 and '1'")
     for query, value in values.items():
@@ -246,7 +246,14 @@ def _distinct(metric: str, ids: list[QueryId]) -> QueryIndex:
     return QueryIndex(ids)
 
 
-def _as_id(query: Any) -> QueryId:
+def query_id(query: Any) -> QueryId:
+    """Return a query's id as text; TypeError for what is neither text nor a whole number.
+
+    Examples
+    --------
+    >>> query_id("q1"), query_id(7)
+    ('q1', '7')
+    """
     if isinstance(query, str):
         return query
     if isinstance(query, bool) or not isinstance(query, Integral):

@@ -7,10 +7,11 @@ from typing import Any
 
 from ranklens.arrays import Seed
 from ranklens.core.comparisons import ComparisonResult
+from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import MetricResult
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair, n_units, statistics_of, units_of
-from ranklens.stats.paired import nothing_in_common, warn_if_few
+from ranklens.stats.paired import TESTABLE, nothing_in_common, warn_if_few
 from ranklens.stats.power import MIN_QUERIES
 
 
@@ -59,11 +60,11 @@ def compare(
         "greater" tests for B above A, with an interval that is open upwards.
     interval : {"percentile", "expanded", "bca", "studentized"}
         The kind of bootstrap interval, see `paired_bootstrap`. "studentized" is always resampled.
-    weights : mapping from query id to float, or array of shape (n_queries,), optional
+    weights : mapping from query id to float, series, frame, or array of shape (n_queries,), optional
         What each query counts for, say its traffic: not negative, one for every paired query (an array in the
         order of their sorted ids). All means become Σ weight · value / Σ weight, the signs of weight · delta
         are flipped, and resamples divide by the weight they drew. Queries of weight 0 take no part.
-    clusters : mapping from query id to a name, or array of shape (n_queries,), optional
+    clusters : mapping from query id to a name, series, frame, or array of shape (n_queries,), optional
         Queries of one name (a session, the intents of one query) are flipped and resampled together. The mean
         stays that over queries; n_units reports the clusters, and `min_queries` speaks of them.
     margin : float, optional
@@ -74,6 +75,8 @@ def compare(
     beside : {"t", "wilcoxon"} or a sequence of them, optional
         Classical tests of the same hypothesis to report beside: ``p_t`` (with weights or clusters of the
         linearised ratio) and ``p_wilcoxon`` (None with weights or clusters, which ranks do not know).
+        Wilcoxon's is about the differences' pseudo-median: with a margin it can disagree with all about the
+        mean.
     run_a, run_b : str
         The runs' names, for the result.
 
@@ -122,7 +125,9 @@ over 20 queries)
     )
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
-        raise nothing_in_common(baseline, candidate)
+        raise nothing_in_common(baseline, candidate, TESTABLE)
+    if len(pair.queries) < TESTABLE:
+        raise InsufficientSampleError(len(pair.queries), TESTABLE)
     units = units_of(pair, options)
     warn_if_few(n_units(pair, units), options.min_queries, "paired queries" if units is None else units.noun)
     return statistics_of(pair, options)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import is_array, to_host
 from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import QueryId
+from ranklens.stats.by_query import by_query
 from ranklens.stats.masked import refuse_masked
 from ranklens.stats.units import Units
 
@@ -38,10 +39,10 @@ class Design:
 
     Attributes
     ----------
-    weights : mapping from query id to float, array of shape (n_queries,), or None
+    weights : mapping from query id to float, series, frame, array of shape (n_queries,), or None
         What each query counts for, say its traffic; not negative. A query of weight 0 takes no part. Weights
         that are all equal change nothing.
-    clusters : mapping from query id to a name, array of shape (n_queries,), or None
+    clusters : mapping from query id to a name, series, frame, array of shape (n_queries,), or None
         Queries of one name are flipped and resampled together.
     margin : float or None
         Positive, in the measure's unit. With ``alternative="greater"`` B is tested to be worse by less than
@@ -62,7 +63,8 @@ class Design:
     @classmethod
     def checked(cls, weights: Any = None, clusters: Any = None, margin: Any = None) -> Design:
         """Check what can be checked before the queries are known."""
-        return cls(weights, clusters, None if margin is None else _positive(margin))
+        level = None if margin is None else _positive(margin)
+        return cls(by_query("weights", weights), by_query("clusters", clusters), level)
 
     @property
     def is_simple(self) -> bool:

@@ -35,11 +35,12 @@ class FamilyValues:
     @classmethod
     def of(cls, evaluations: Mapping[str, Any], segments: Any, weights: Any, clusters: Any) -> FamilyValues:
         """Take what `compare_many` was given; ValueError for weights and clusters without query ids."""
-        for name, values in (("weights", weights), ("clusters", clusters)):
+        design = Design.checked(weights, clusters)
+        for name, values in (("weights", design.weights), ("clusters", design.clusters)):
             if values is not None and not isinstance(values, Mapping):
                 raise ValueError(f"{name} must map query ids to values, got {type(values).__name__}")
         pieces = {piece.label: piece for piece in slices_of(segments)} if segments is not None else {}
-        return cls(evaluations, pieces, Design.checked(weights, clusters))
+        return cls(evaluations, pieces, design)
 
     def reach(self, family: Sequence[ComparisonResult], n_permutations: int, seed: int) -> float:
         """Return how many standard errors the intervals of a family reach, to hold together."""

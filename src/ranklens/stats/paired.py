@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from ranklens.core.errors import InsufficientSampleError, SmallSampleWarning
 from ranklens.core.per_query import MetricResult, QueryId, QueryValues
 from ranklens.core.user_line import warn_user
+from ranklens.stats.by_query import with_text_ids
 from ranklens.stats.power import MIN_QUERIES
+
+TESTABLE = 2
+"""The fewest paired queries that a test can speak of."""
 
 PerQuery = Mapping[QueryId, float] | MetricResult
 
@@ -27,7 +31,7 @@ def paired_deltas(
     Parameters
     ----------
     per_query_a, per_query_b : mapping from query id to float, or MetricResult
-        The values of the two runs on one measure, A the baseline.
+        The values of the two runs on one measure, A the baseline. Whole numbers as ids become text.
     min_queries : int
         With fewer paired queries than this a `SmallSampleWarning` is given, at the caller's line.
 
@@ -68,23 +72,30 @@ def differences(
     return deltas
 
 
-def nothing_in_common(per_query_a: PerQuery, per_query_b: PerQuery) -> InsufficientSampleError:
+def nothing_in_common(
+    per_query_a: PerQuery, per_query_b: PerQuery, minimum: int = 1
+) -> InsufficientSampleError:
     """Return the error about two runs without a common query, with the first ids of each."""
     shown = []
     for per_query in (per_query_a, per_query_b):
         ids = list(_mapping(per_query, "per_query"))
         shown.append(f"{', '.join(map(repr, ids[:3]))}{', …' if len(ids) > 3 else ''}" if ids else "none")
-    return InsufficientSampleError(0, 1, unit=f"queries in common (A has {shown[0]}; B has {shown[1]})")
+    return InsufficientSampleError(0, minimum, unit=f"queries in common (A has {shown[0]}; B has {shown[1]})")
 
 
 def warn_if_few(n: int, minimum: int, unit: str = "paired queries") -> None:
     """Give a `SmallSampleWarning` at the user's line if `n` is below `minimum`."""
     if n < minimum:
+        noun = _singular(unit) if n == 1 else unit
         warn_user(
-            f"only {n} {unit}, and an interval of fewer than {minimum} says little; measure more queries, "
+            f"only {n} {noun}, and an interval of fewer than {minimum} says little; measure more queries, "
             "or read the result as a hint",
             SmallSampleWarning,
         )
+
+
+def _singular(unit: str) -> str:
+    return unit.replace("queries", "query").replace("clusters", "cluster")
 
 
 def paired_values(
@@ -128,7 +139,7 @@ def _mapping(per_query: Any, name: str) -> Mapping[QueryId, float]:
             f"{name} must map query ids to values, or be a MetricResult, got {type(per_query).__name__}; "
             "of an Evaluation, pick one measure: evaluation['nDCG@10']"
         )
-    return values
+    return values if isinstance(values, QueryValues) else with_text_ids(name, values)
 
 
 def _check_finite(name: str, queries: Sequence[QueryId], values: NDArray[np.float64]) -> None:

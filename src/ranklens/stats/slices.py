@@ -11,6 +11,7 @@ from typing import Any
 from ranklens.core.errors import DataWarning
 from ranklens.core.per_query import QueryId
 from ranklens.core.user_line import warn_user
+from ranklens.stats.by_query import by_query, with_text_ids
 
 _UNNAMED = "segment"
 
@@ -47,7 +48,7 @@ def slices_of(segments: Any) -> tuple[Slice, ...]:
 
     Parameters
     ----------
-    segments : mapping, path or frame
+    segments : mapping, series, path or frame
         Field to query to value, or query to value (a field without a name), or what `read_segments` reads.
     """
     fields = _fields(segments)
@@ -68,6 +69,8 @@ def warn_of_unsegmented(pieces: tuple[Slice, ...], queries: tuple[QueryId, ...])
 
 
 def _fields(segments: Any) -> dict[str, Mapping[QueryId, Any]]:
+    if type(segments).__name__ == "Series":
+        segments = by_query("segments", segments)
     if not isinstance(segments, Mapping):
         from ranklens.io import read_segments
 
@@ -84,7 +87,7 @@ def _fields(segments: Any) -> dict[str, Mapping[QueryId, Any]]:
 
 def _slices(field: str, values: Mapping[QueryId, Any]) -> Iterator[Slice]:
     members: dict[str, list[QueryId]] = {}
-    for query, value in values.items():
+    for query, value in with_text_ids(f"segments of {field!r}", values).items():
         if value is not None and value != "" and value == value:
             members.setdefault(str(value), []).append(query)
     for value in sorted(members):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ranklens.core.errors import DataWarning, InsufficientSampleError
 from ranklens.core.per_query import MetricResult, QueryId
 from ranklens.core.user_line import warn_user
+from ranklens.stats.by_query import by_query
 from ranklens.stats.paired import paired_values
 from ranklens.stats.ppi.estimate import Sample
 
@@ -92,6 +93,8 @@ def samples_of(
     gold: Judged, proxy: Judged, strata: Mapping[QueryId, Hashable] | None
 ) -> dict[Hashable, Sample]:
     """Return the sample of each stratum, by label; a single one without strata."""
+    if strata is not None:
+        strata = by_query("strata", strata)
     labels = [_stratum(query, strata) for query in proxy.queries]
     position = {query: i for i, query in enumerate(gold.queries)}
     in_gold = np.array([query in position for query in proxy.queries], dtype=bool)
