@@ -29,7 +29,8 @@ class ExactP:
         Its logarithm, which goes on below the smallest normal number.
     step : str
         How it was computed: ``"closed form"``, ``"subset count"``, ``"lattice convolution"``, ``"meet in the
-        middle"``, ``"characteristic function"`` or ``"tilted characteristic function"``.
+        middle"``, ``"characteristic function"``, ``"tilted characteristic function"``, ``"prefix count"`` or
+        ``"conditional characteristic function"``.
     """
 
     p_value: float
@@ -65,8 +66,9 @@ def exact_p_value(deltas: Any, alternative: str = "two-sided") -> ExactP:
     -----
     The first of these that is cheap enough is taken: counting on a lattice; counting the few subsets of |d|
     that fit on the losing side; meeting in the middle up to 40 differences; Fourier inversion, exponentially
-    tilted below 1e-6. The last two carry the error bound that was reached. A row of a batch takes the same
-    step as it would alone, and has the same p-value to the last bit.
+    tilted below 1e-6. The last two carry the error bound that was reached; where it is large, as with
+    differences of very different sizes, the largest are chosen one by one and the rest is inverted. A row of
+    a batch takes the same step as it would alone, and has the same p-value to the last bit.
 
     Examples
     --------
