@@ -13,6 +13,7 @@ from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair, n_units, statistics_of, units_of
 from ranklens.stats.paired import TESTABLE, nothing_in_common, warn_if_few
 from ranklens.stats.power import MIN_QUERIES
+from ranklens.stats.weighing import weighing_pair
 
 
 def compare(
@@ -63,7 +64,8 @@ def compare(
     weights : mapping from query id to float, series, frame, or array of shape (n_queries,), optional
         What each query counts for, say its traffic: not negative, one for every paired query (an array in the
         order of their sorted ids). All means become Σ weight · value / Σ weight, the signs of weight · delta
-        are flipped, and resamples divide by the weight they drew. Queries of weight 0 take no part.
+        are flipped, and resamples divide by the weight they drew. Queries of weight 0 take no part,
+        and are not counted.
     clusters : mapping from query id to a name, series, frame, or array of shape (n_queries,), optional
         Queries of one name (a session, the intents of one query) are flipped and resampled together. The mean
         stays that over queries; n_units reports the clusters, and `min_queries` speaks of them.
@@ -128,6 +130,8 @@ over 20 queries)
         raise nothing_in_common(baseline, candidate, TESTABLE)
     if len(pair.queries) < TESTABLE:
         raise InsufficientSampleError(len(pair.queries), TESTABLE)
+    options = options.bound(pair.queries)
+    pair = weighing_pair(pair, options)
     units = units_of(pair, options)
     warn_if_few(n_units(pair, units), options.min_queries, "paired queries" if units is None else units.noun)
     return statistics_of(pair, options)

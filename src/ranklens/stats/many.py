@@ -18,6 +18,7 @@ from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
 from ranklens.stats.segment_rows import Progress, max_t_of, paired_queries, rows_of
 from ranklens.stats.slices import slices_of
+from ranklens.stats.weighing import weighing_experiment
 
 
 def compare_many(
@@ -123,6 +124,8 @@ def compare_many(
     pieces = slices_of(segments) if segments is not None else ()
     experiment = _experiment(evaluations, baseline, _measures(evaluations, measures))
     options = _bound(experiment, options)
+    if not options.design.is_simple:
+        experiment, options = weighing_experiment(experiment, options, paired_queries(experiment))
     rows = [*rows_of(experiment, pieces, options, progress)]
     return corrected_table(rows, correction, family, max_t_of(experiment, pieces, options))
 

@@ -18,6 +18,7 @@ from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
 from ranklens.stats.segment_rows import max_t_of, rows_of_segment
 from ranklens.stats.slices import Slice, slices_of, warn_of_unsegmented
+from ranklens.stats.weighing import weighing_experiment, weighing_pair
 
 
 def compare_segments(
@@ -114,9 +115,10 @@ def compare_segments(
     if not pair.queries:
         raise nothing_in_common(baseline, candidate)
     pieces = slices_of(segments)
-    warn_of_unsegmented(pieces, pair.queries)
     options = options.bound(pair.queries)
-    experiment = _experiment(pair)
+    pair = weighing_pair(pair, options)
+    warn_of_unsegmented(pieces, pair.queries)
+    experiment, options = weighing_experiment(_experiment(pair), options, [pair.queries])
     rows = [_row(experiment, piece, options, pair) for piece in pieces]
     # The row on all queries, which is not in the table, comes first there.
     return corrected_table(rows, correction, family, max_t_of(experiment, pieces, options, skipped=1))
