@@ -6,9 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from exact_oracles import pruned_two_sided_p
+from exact_oracles import pruned_two_sided_p, two_sided_p_of_integers
 
+from ranklens.stats import compare_deltas, permutation_test
 from ranklens.stats.exact.p_value import exact_p_value
+
+N = 96
+WEIGHTS = np.round(np.random.default_rng(0).pareto(0.7, N) * 20 + 1)
+CLUSTERS = np.arange(N) % 60
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -55,3 +60,33 @@ def test_the_error_of_a_hostile_sample_covers_what_counting_says(kind: str, n: i
         deltas = HOSTILE[kind](np.random.default_rng([n, seed]), n)
         found, right = exact_p_value(deltas), pruned_two_sided_p(deltas)
         assert abs(found.p_value - float(right)) <= found.p_error + 1e-14
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("n", [60, 300])
+def test_more_differences_than_can_be_counted_agree_with_sampling(kind: str, n: int) -> None:
+    deltas = HOSTILE[kind](np.random.default_rng([n, 7]), n)
+    found = exact_p_value(deltas)
+    sampled = permutation_test(deltas, n_permutations=100_000, seed=1)
+    noise = 5.0 * np.sqrt(sampled * (1.0 - sampled) / 100_000) + 1e-4
+    assert abs(found.p_value - sampled) <= found.p_error + noise
+
+
+@pytest.mark.parametrize("design", [{}, {"weights": WEIGHTS}, {"clusters": CLUSTERS}])
+def test_hostile_rows_of_a_batch_are_the_single_calls(design: dict[str, np.ndarray]) -> None:
+    rows = np.stack([draw(np.random.default_rng(3), N) for draw in HOSTILE.values()])
+    table = compare_deltas(rows, method="auto", seed=5, correction=None, **design)
+    single = [permutation_test(row, method="auto", seed=5, **design) for row in rows]
+    assert table.p_value.tolist() == single
+    certain = (table.p_error <= 0.01 * table.p_value) | (table.p_error <= 1e-6)
+    assert all(certain | (table.method == "monte-carlo"))
+
+
+def test_a_lattice_of_any_step_has_its_p_in_a_batch_too() -> None:
+    whole = np.rint((np.random.default_rng(4).normal(size=(1, 50)) + 0.25) * 75)
+    steps = np.array([1e-5, 1e-6, 1 / 7000, np.pi / 7919, np.float64(np.float32(0.1))])[:, None]
+    table = compare_deltas(whole * steps, method="exact", correction=None)
+    assert len(set(table.p_value.tolist())) == 1
+    right = float(two_sided_p_of_integers(whole[0].astype(int).tolist()))
+    assert table.p_value[0] == pytest.approx(right, rel=1e-13)

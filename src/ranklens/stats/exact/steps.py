@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.ties import rounding_unit
-from ranklens.stats.rows.lattices import lattice_scales
+from ranklens.stats.rows.lattices import lattice_scales, rounding_units
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -56,8 +55,7 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
             multiples[places] = np.rint(own[fits] * scale[fits, None]).astype(np.int64)
             found[places] = True
     many = ~found & (np.count_nonzero(values, axis=1) >= _MANY)
-    with np.errstate(over="ignore", invalid="ignore"):
-        units = rounding_unit(values, eps)
+    units = rounding_units(values, eps)
     for unit in sorted({eps, *units[many].tolist()}):
         places = np.flatnonzero(many & ~found & (units >= unit))
         if places.size:

@@ -51,8 +51,7 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     head = np.ascontiguousarray(np.where(possible[:, None], deltas[:, :_GLANCE], 0.0).T)
     scaled = np.multiply.outer(_SCALES, head)
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        unit = rounding_unit(deltas, eps)
+    unit = rounding_units(deltas, eps)
     slack = LATTICE_SLACK * unit * np.maximum(largest, 1.0)
     near = (error <= np.multiply.outer(_SCALES, slack)) & possible
     for i in np.flatnonzero(near.any(axis=1)).tolist():
@@ -62,3 +61,12 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
                 _SCALES[i]
             )
     return found
+
+
+def rounding_units(deltas: Floats, eps: float) -> Floats:
+    """Return the rounding unit of each row's type, by all of it where a few values leave a doubt."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        units = np.asarray(rounding_unit(deltas[:, :_GLANCE], eps))
+        narrow = np.flatnonzero(units > eps)
+        units[narrow] = rounding_unit(deltas[narrow], eps)
+    return units
