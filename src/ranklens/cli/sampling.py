@@ -50,12 +50,17 @@ def read_sampling(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[Inpu
 def _column(role: str, text: str) -> tuple[Input, Mapping[str, str]]:
     """Read ``FILE`` or ``FILE:column``: the value of each query."""
     from ranklens.cli.inputs import Input, existing
+    from ranklens.core import UnknownNameError
     from ranklens.io import read_segments
 
     path, colon, column = text.rpartition(":")
     if os.path.exists(text) or not colon or not os.path.exists(path):
         path, column = existing(text, f"--{role}"), ""
-    found = read_segments(path, fields=[column] if column else None)
+    try:
+        found = read_segments(path, fields=[column] if column else None)
+    except UnknownNameError as error:
+        known = ", ".join(error.known) or "none"
+        raise UseError(f"--{role} {text}: unknown column {column!r}\nthe table has {known}") from error
     if len(found) != 1:
         columns = ", ".join(found) or "none"
         raise UseError(

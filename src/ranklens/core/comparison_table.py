@@ -138,7 +138,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
     def best(self, metric: str | None = None) -> ComparisonResult | None:
         """Return the row with the largest improvement whose verdict holds, or None where none does.
 
-        The verdict on a margin is none of an improvement.
+        The verdict on a margin is none of an improvement. Like is compared with like: where the table has
+        rows on all queries, those of segments, which are of other queries, are left aside.
 
         Parameters
         ----------
@@ -150,6 +151,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
                 f"metric must name one measure, since the table has several: {', '.join(self.metrics)}"
             )
         rows = self.rows if metric is None else self.filter(metric=metric).rows
+        if any(row.segment is None for row in rows):
+            rows = tuple(row for row in rows if row.segment is None)
         better = [
             row
             for row in rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,18 @@ class DeltaTable:
 
     def __len__(self) -> int:
         return len(self.delta)
+
+    def __getitem__(self, rows: Any) -> DeltaTable:
+        """Return some of the comparisons, by a slice, an array of booleans or an array of places."""
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "biu"):
+                raise TypeError(
+                    "a DeltaTable is indexed by a slice, booleans or places: table[table.q_value < 0.05]; "
+                    "a single number stands in a column: table.p_value[0]"
+                )
+            rows = rows if rows.size else rows.astype(np.int64)
+        return replace(self, **{name: column[rows] for name, column in self._columns().items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python lists by column, fit for JSON (None for NaN and infinity), and the seed."""

@@ -173,6 +173,14 @@ def _clusters(clusters: Any, queries: Sequence[QueryId] | int) -> list[Any]:
             f"clusters has no name for {len(lacking)} of {len(names)} queries "
             f"(first: {', '.join(shown)}{_more(lacking)}); give a query that stands alone a name of its own"
         )
+    for i, name in enumerate(names):
+        try:
+            hash(name)
+        except TypeError:
+            place = i if isinstance(queries, int) else queries[i]
+            raise ValueError(
+                f"clusters has {name!r} as the name of {place}; a name is a text, a number or a tuple of them"
+            ) from None
     return names
 
 

@@ -70,7 +70,7 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str, ma
 def check_family(correction: str | None, family: str) -> None:
     """Raise ValueError for an unknown correction or family."""
     if correction is not None:
-        check_choice("correction", correction, (*CORRECTIONS, MAX_T))
+        check_choice("correction", correction, (*CORRECTIONS, MAX_T), or_none=True)
     check_choice("family", family, FAMILIES)
 
 

@@ -153,7 +153,7 @@ def _experiment(evaluations: Mapping[str, Any], baseline: str | None, measures: 
         pairs = [(first, i) for i in range(len(names)) if i != first]
     else:
         raise UnknownNameError("baseline", str(baseline), [str(name) for name in names])
-    results = [[_result(evaluations[name], measure) for measure in measures] for name in names]
+    results = [[_result(name, evaluations[name], measure) for measure in measures] for name in names]
     found = [result.metric for result in results[0]]
     for name, run in zip(names, results, strict=True):
         for measure, result in zip(found, run, strict=True):
@@ -173,18 +173,42 @@ def _measures(evaluations: Mapping[str, Any], measures: Sequence[str] | str | No
         if not len(measures):
             raise ValueError("measures is empty; name at least one, or leave it out for all")
         return list(measures)
+    for run, evaluation in evaluations.items():
+        _check_values(run, evaluation)
     first = evaluations[next(iter(evaluations))]
     return [first.metric] if isinstance(first, MetricResult) else [m.metric for m in first.metrics]
 
 
-def _result(evaluation: Any, measure: str) -> MetricResult:
-    if isinstance(evaluation, MetricResult):
-        if evaluation.metric != measure:
-            raise UnknownNameError("measure", measure, [evaluation.metric])
-        return evaluation
-    if not isinstance(evaluation, Evaluation):
-        raise TypeError(
-            "evaluations must map run names to Evaluation (or MetricResult), got "
-            f"{type(evaluation).__name__}; evaluate_many(runs, qrels, measures) makes them"
+def _result(run: str, evaluation: Any, measure: str) -> MetricResult:
+    _check_values(run, evaluation)
+    if isinstance(evaluation, Evaluation):
+        return evaluation[measure]
+    found: MetricResult = evaluation
+    if found.metric not in (measure, _canonical(measure)):
+        raise UnknownNameError(
+            "measure", measure, [found.metric], f"run {run} holds {found.metric}; all must be of one measure"
         )
-    return evaluation[measure]
+    return found
+
+
+def _canonical(measure: str) -> str:
+    from ranklens.metrics import parse_measure
+
+    try:
+        return parse_measure(measure).name
+    except ValueError:
+        # The user's own values may be called anything.
+        return measure
+
+
+def _check_values(run: str, evaluation: Any) -> None:
+    if not isinstance(evaluation, (Evaluation, MetricResult)):
+        advice = (
+            "values by query need their measure's name: MetricResult('nDCG@10', values)"
+            if isinstance(evaluation, Mapping)
+            else "evaluate_many(runs, qrels, measures) makes them"
+        )
+        raise TypeError(
+            "evaluations must map run names to Evaluation or MetricResult, got "
+            f"{type(evaluation).__name__} for run {run}; {advice}"
+        )

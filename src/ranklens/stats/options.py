@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,9 +62,7 @@ class Options:
         check_choice("method", method, COMPARISON_METHODS)
         check_choice("alternative", alternative, ALTERNATIVES)
         check_interval(interval, method)
-        names = (beside,) if isinstance(beside, str) else tuple(beside)
-        for name in names:
-            check_choice("beside", name, BESIDE)
+        names = _beside(beside)
         return cls(
             n_resamples,
             n_permutations,
@@ -82,6 +80,16 @@ class Options:
         """Return the options with a design that serves any subset of `queries`."""
         design = self.design.bound(queries)
         return self if design is self.design else replace(self, design=design)
+
+
+def _beside(beside: Any) -> tuple[str, ...]:
+    names = () if beside is None else (beside,) if isinstance(beside, str) else beside
+    if not isinstance(names, Iterable):
+        raise ValueError(f"beside must be one of {', '.join(BESIDE)}, or some of them, got {beside!r}")
+    names = tuple(names)
+    for name in names:
+        check_choice("beside", name, BESIDE)
+    return names
 
 
 def is_plain(options: Options) -> bool:
@@ -112,10 +120,11 @@ def check_interval(interval: Any, method: str) -> None:
         )
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise a ValueError unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+def check_choice(name: str, value: Any, choices: Sequence[str], *, or_none: bool = False) -> None:
+    """Raise a ValueError unless `value` is one of `choices` (the caller has seen to None where it may be)."""
+    if not isinstance(value, str) or value not in choices:
+        none = " or None" if or_none else ""
+        raise ValueError(f"{name} must be one of {', '.join(choices)}{none}, got {value!r}")
 
 
 def check_count(name: str, value: Any, minimum: int = 1) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ def as_sample(deltas: Any, backend: Backend, *, minimum: int, query_ids: Sequenc
     """
     refuse_masked("deltas", deltas, "leave out what is not measured: deltas.compressed()")
     values = deltas if is_array(deltas) else _host_numbers(deltas)
+    if values.ndim == 0 and isinstance(deltas, Iterable):
+        raise ValueError(
+            f"deltas must be a sequence or an array of numbers, got {type(deltas).__name__}; "
+            "paired_deltas makes one of two mappings"
+        )
     if values.ndim != 1:
         raise ValueError(
             f"deltas must be one-dimensional, got shape {tuple(values.shape)}; pass one row at a time"
@@ -111,7 +116,8 @@ def _as_floats(values: Any, backend: Backend, query_ids: Sequence[str] | None) -
     """Widen real numbers, integers and booleans to the backend's floating type."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind not in "fiub":
-            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}")
+            advice = "; convert it: numpy.asarray(deltas, dtype=float)" if values.dtype == object else ""
+            raise ValueError(f"deltas must be real numbers, got an array of {values.dtype}{advice}")
         wide = values.astype(np.float64, copy=False)
         require_finite(wide, query_ids)
         return backend.asarray(wide)
