@@ -70,6 +70,22 @@ def test_tables_of_runs_say_which_rows_were_sampled() -> None:
     assert "exact" not in str(row)
 
 
+@pytest.mark.parametrize("design", [{}, {"weights": 2.0}], ids=["plain", "weights"])
+def test_tables_of_runs_name_the_comparison_they_refuse(design: dict[str, float]) -> None:
+    a, b = result(doubtful())
+    options: dict[str, object] = dict(design)
+    if "weights" in design:
+        options["weights"] = dict.fromkeys(a.per_query, design["weights"])
+    with pytest.raises(UncertainPValueError, match=r"p-value of AP, b against a cannot"):
+        rl.compare_many(
+            {"a": a, "b": b, "c": a},
+            baseline="a",
+            segments={"f": dict.fromkeys(a.per_query, "x")},
+            method="exact",
+            **options,
+        )
+
+
 def test_the_error_is_a_value_error_that_can_be_sent_between_processes() -> None:
     error = UncertainPValueError(0.39, 0.98, 2)
     again = pickle.loads(pickle.dumps(error))

@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.core.errors import RankLensError
+
 Floats = NDArray[np.float64]
 
 _PART_OF_P, _NEGLIGIBLE = 0.01, 1e-6
 
 
-class UncertainPValueError(ValueError):
+class UncertainPValueError(RankLensError, ValueError):
     """A p-value over all sign flips cannot be computed well enough to be called exact."""
 
-    def __init__(self, p_value: float, p_error: float, row: int | None = None) -> None:
+    def __init__(self, p_value: float, p_error: float, row: int | None = None, name: str = "") -> None:
         self.p_value = p_value
         self.p_error = p_error
         self.row = row
-        which = "" if row is None else f" of comparison {row}"
+        self.name = name
+        which = f" of {name}" if name else "" if row is None else f" of comparison {row}"
         super().__init__(
             f"the exact p-value{which} cannot be computed well enough: {p_value:.3g} may be off by "
             f"{p_error:.2g}, as happens where differences take few values but for a little noise, or a few "
@@ -27,7 +30,11 @@ class UncertainPValueError(ValueError):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.p_value, self.p_error, self.row)
+        return type(self), (self.p_value, self.p_error, self.row, self.name)
+
+    def named(self, name: str) -> UncertainPValueError:
+        """Return the same error for a comparison that goes by a name."""
+        return type(self)(self.p_value, self.p_error, self.row, name)
 
 
 def uncertain(p_value: Floats, p_error: Floats) -> NDArray[np.bool_]:

@@ -63,7 +63,8 @@ class _Rows(NamedTuple):
         )
 
     def compared(self, options: Options, segment: str | None) -> Iterator[ComparisonResult]:
-        with self.designed.batch.backend.precise():
+        naming = self.experiment.naming(self.jobs, segment)
+        with self.designed.batch.backend.precise(), naming:
             found = designed_statistics(self.designed, options)
         fields: list[dict[str, Any]] = [{} for _ in self.jobs]
         for group in self.designed.groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import current_backend, cut, rows_within
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.per_query import MetricResult
+from ranklens.stats.exact.trust import UncertainPValueError
 from ranklens.stats.options import Options
 from ranklens.stats.pair import Pair
 from ranklens.stats.panel import Panel
@@ -86,7 +88,9 @@ class Experiment:
         backend = current_backend()
         with backend.precise():
             mask = None if rows.mask.all() else rows.mask
-            found = row_statistics(Batch.of(backend.asarray(rows.deltas), mask, backend), options)
+            batch = Batch.of(backend.asarray(rows.deltas), mask, backend)
+            with self.naming(jobs, segment):
+                found = row_statistics(batch, options)
         shared = {
             "segment": segment,
             "alpha": options.alpha,
@@ -102,6 +106,19 @@ class Experiment:
             for item in dataclasses.fields(ComparisonResult)
         )
         yield from itertools.starmap(ComparisonResult, zip(*fields, strict=True))
+
+    @contextlib.contextmanager
+    def naming(self, jobs: Sequence[Job], segment: str | None) -> Iterator[None]:
+        """Name the job whose p-value turns out uncertain inside the block by its measure and runs."""
+        try:
+            yield
+        except UncertainPValueError as error:
+            job = jobs[error.row or 0]
+            where = "" if segment is None else f" in {segment}"
+            name = (
+                f"{self.measures[job.measure]}, {self.runs[job.run_b]} against {self.runs[job.run_a]}{where}"
+            )
+            raise error.named(name) from None
 
     def _described(self, jobs: Sequence[Job], rows: PairedRows) -> dict[str, list[Any]]:
         """Return the columns that say what was compared."""
