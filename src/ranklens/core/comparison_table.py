@@ -167,7 +167,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
     def to_frame(self, library: str | None = None) -> Any:
         """Return a frame with a row per comparison (see `ranklens.core.frames.to_frame` for `library`)."""
         names = [*ComparisonResult.__dataclass_fields__, "relative_delta", "significant"]
-        return frames.to_frame({name: [getattr(row, name) for row in self.rows] for name in names}, library)
+        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
+        return frames.to_frame(columns, library, _TYPES)
 
     def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
         """Return the table as Markdown, with what the columns mean below it; write it to `path` if given."""
@@ -210,6 +211,14 @@ class ComparisonTable(Sequence[ComparisonResult]):
             if self.rows and name is not None and name not in known:
                 raise UnknownNameError(attribute, name, sorted(item for item in known if item is not None))
         return names
+
+
+_KINDS: dict[str, type] = {"float": float, "int": int, "str": str, "bool": bool}
+_TYPES = {
+    name: _KINDS[str(field.type).partition(" | ")[0]]
+    for name, field in ComparisonResult.__dataclass_fields__.items()
+} | {"relative_delta": float, "significant": bool}
+"""What each column of a frame holds."""
 
 
 def _written(text: str, path: str | PathLike[str] | None) -> str:
