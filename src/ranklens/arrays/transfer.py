@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays.backend import Backend, backend_of
+from ranklens.arrays.budget import budget_bytes
 
 HostArray = NDArray[Any]
+
+_FLOAT_BYTES = 8
+# All of one type, and one behind the other.
+_PACKED_COPIES = 2
 
 
 def to_host(*arrays: Any) -> tuple[HostArray, ...]:
     """Bring arrays of one backend to the host, all in one transfer.
+
+    They are laid one behind the other on the device for that; what the memory budget has no room for there
+    travels by itself.
 
     Parameters
     ----------
@@ -43,10 +52,25 @@ def to_host(*arrays: Any) -> tuple[HostArray, ...]:
         return tuple(np.asarray(array) for array in jax.device_get(list(arrays)))
     if len(arrays) == 1 or "64" not in str(backend.float_dtype):
         return tuple(_fetch(array) for array in arrays)
-    return _unpack(arrays, _fetch(_pack(backend, arrays)))
+    fitting = _fitting(arrays)
+    packed = [array for array, fits in zip(arrays, fitting, strict=True) if fits]
+    unpacked = iter(_unpack(packed, _fetch(_pack(backend, packed))) if packed else ())
+    return tuple(
+        next(unpacked) if fits else _fetch(array) for array, fits in zip(arrays, fitting, strict=True)
+    )
 
 
-def _pack(backend: Backend, arrays: tuple[Any, ...]) -> Any:
+def _fitting(arrays: Sequence[Any]) -> list[bool]:
+    """Whether there is room for each array among those before it."""
+    room, fitting = budget_bytes() // _PACKED_COPIES, []
+    for array in arrays:
+        n_bytes = _FLOAT_BYTES * math.prod(array.shape)
+        fitting.append(n_bytes <= room)
+        room -= n_bytes if n_bytes <= room else 0
+    return fitting
+
+
+def _pack(backend: Backend, arrays: Sequence[Any]) -> Any:
     xp = backend.xp
     flat = [xp.reshape(array, (-1,)) for array in arrays]
     if any(array.dtype != flat[0].dtype for array in flat):
@@ -54,7 +78,7 @@ def _pack(backend: Backend, arrays: tuple[Any, ...]) -> Any:
     return xp.concat(flat)
 
 
-def _unpack(arrays: tuple[Any, ...], packed: HostArray) -> tuple[HostArray, ...]:
+def _unpack(arrays: Sequence[Any], packed: HostArray) -> tuple[HostArray, ...]:
     host, start = [], 0
     for array in arrays:
         shape = tuple(array.shape)

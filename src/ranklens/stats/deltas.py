@@ -18,10 +18,11 @@ from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.q_values import Q_VALUES
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.design_deltas import DesignedColumns, designed_batch, designed_columns
-from ranklens.stats.rows.design_maxt import designed_max_t
+from ranklens.stats.rows.design_maxt import max_t_job
 from ranklens.stats.rows.design_statistics import DesignedBatch
-from ranklens.stats.rows.methods import row_statistics
-from ranklens.stats.rows.statistics import RowStatistics
+from ranklens.stats.rows.jobs import Job, together
+from ranklens.stats.rows.methods import statistics_job
+from ranklens.stats.rows.statistics import RowStatistics, enough
 from ranklens.stats.weighing import weighing_batch
 
 
@@ -57,9 +58,8 @@ def compare_deltas(
     ----------
     deltas : array, shape (comparisons, queries)
         Differences B minus A; a numpy, cupy, jax or torch array is worked on where it lies, and one transfer
-        brings the results back (with exact methods at most two; a mask on the device is one more, and so are
-        the differences for what weights, clusters, a margin or tests beside need of them). What a
-        `numpy.ma` array masks is not measured.
+        brings the results back (with exact methods at most two; a mask or means on the device are one more
+        each). What a `numpy.ma` array masks is not measured.
     mask : array of bool, shape (comparisons, queries) or (queries,), optional
         True where a query is measured; anything may stand elsewhere. All are measured by default.
     method : {"auto", "exact", "monte-carlo"}
@@ -131,12 +131,12 @@ def compare_deltas(
         has_units = not options.design.is_simple
         batch, options = weighing_batch(batch, options)
         designed = designed_batch(batch, options)
-        if is_plain(options):
-            columns = DesignedColumns(row_statistics(batch, options))
-        else:
-            columns = designed_columns(designed, options)
+        asked = [_columns(designed, options)]
+        if correction == MAX_T:
+            asked += _max_t_jobs(designed, families, options)
+        columns, *adjusted = together(asked)
         found = columns.found
-        q_values = _q_values(designed, found, families, correction, options)
+        q_values = _q_values(designed, found, families, correction, adjusted, options)
     return DeltaTable(
         found.delta,
         found.ci_low,
@@ -204,27 +204,43 @@ def _q_values(
     found: RowStatistics,
     families: list[NDArray[np.int64]],
     correction: str | None,
+    adjusted: Sequence[NDArray[np.float64]],
     options: Options,
 ) -> NDArray[np.float64]:
     q = np.full(len(found.p_value), np.nan)
     if correction is None:
         return q
+    tested = _tested_rows(designed, families, options)
     if correction == MAX_T:
         warn_of_few_max_t_flips(_max_t_flips(designed, options), options.alpha)
-    tested = [rows[~np.isnan(found.p_value[rows])] for rows in families]
-    if correction != MAX_T:
-        warn_of_coarse_p_values(
-            ([_tested(found, row, options) for row in rows] for rows in tested), correction
-        )
+        for rows, own in zip(tested, adjusted, strict=True):
+            q[rows] = np.maximum(found.p_value[rows], own)
+        return q
+    warn_of_coarse_p_values(([_tested(found, row, options) for row in rows] for rows in tested), correction)
     for rows in tested:
-        if rows.size == 0:
-            continue
-        p = found.p_value[rows]
-        if correction == MAX_T:
-            q[rows] = np.maximum(p, designed_max_t(designed.batch.take(rows), designed.union, options))
-        else:
-            q[rows] = Q_VALUES[correction](p.tolist())
+        q[rows] = Q_VALUES[correction](found.p_value[rows].tolist())
     return q
+
+
+def _columns(designed: DesignedBatch, options: Options) -> Job[DesignedColumns]:
+    if not is_plain(options):
+        return (yield from designed_columns(designed, options))
+    return DesignedColumns((yield from statistics_job(designed.batch, options)))
+
+
+def _max_t_jobs(
+    designed: DesignedBatch, families: list[NDArray[np.int64]], options: Options
+) -> list[Job[Any]]:
+    tested = _tested_rows(designed, families, options)
+    return [max_t_job(designed.batch, rows, designed.union, options) for rows in tested]
+
+
+def _tested_rows(
+    designed: DesignedBatch, families: list[NDArray[np.int64]], options: Options
+) -> list[NDArray[np.int64]]:
+    """Return the rows of each family that have enough units for a test; families without any are left out."""
+    tested = enough(designed.n_units, options)
+    return [rows[tested[rows]] for rows in families if tested[rows].any()]
 
 
 def _max_t_flips(designed: DesignedBatch, options: Options) -> int:

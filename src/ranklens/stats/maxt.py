@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Purpose, draw_words, to_host
+from ranklens.arrays import Purpose, draw_words
 from ranklens.kernels.max_t import step_down_counts
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.jobs import Job
 
 MAX_T = "maxt"
 """The correction's name."""
@@ -25,7 +26,7 @@ def flips_of(n: int, options: Options) -> int:
     return 0 if enumerated else options.n_permutations
 
 
-def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:
+def max_t_values(batch: Batch, options: Options) -> Job[NDArray[np.float64]]:
     """Return the adjusted p-values of Westfall and Young's step-down max-T, shape (rows,).
 
     With the statistics |Σ s d| / √Σ d² of all rows under one assignment of signs s, the k-th largest observed
@@ -59,7 +60,7 @@ def max_t_values(batch: Batch, options: Options) -> NDArray[np.float64]:
         columns = range(-(-filled.shape[1] // 64))
         return draw_words(backend, options.seed, some.start, some.stop, columns, Purpose.FLIPS)
 
-    order, counts = to_host(*step_down_counts(filled, words_of, resamples, options.alternative, batch.eps))
+    order, counts = yield step_down_counts(filled, words_of, resamples, options.alternative, batch.eps)
     adjusted = counts / len(resamples) if enumerated else (counts + 1.0) / (len(resamples) + 1)
     q = np.empty(rows)
     q[order.astype(np.int64)] = np.maximum.accumulate(adjusted)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, compiled, cut, is_array, rows_within, steady, to_host
+from ranklens.arrays import Backend, compiled, cut, is_array, open_backend, rows_within, steady, to_host
 from ranklens.arrays.compile import steady_length, steady_rows
 from ranklens.kernels.row_moments import compacted, measured_rows
+from ranklens.stats.rows.jobs import Job, together
 from ranklens.stats.sample import eps_of
 from ranklens.stats.scaling import extreme_exponents
 
@@ -131,10 +132,19 @@ class Batch:
 
     def host_rows(self) -> NDArray[np.float64]:
         """Bring the rows to the host, zeros where nothing is measured; all of them finite."""
-        (host,) = to_host(self.deltas)
+        (rows,) = together([self.fetched()])
+        return np.asarray(rows)
+
+    def fetched(self) -> Job[NDArray[np.float64]]:
+        """Do what `host_rows` does, in one transfer with other jobs."""
+        (host,) = yield (self.deltas,)
         host = np.asarray(host, dtype=np.float64)
         _require_finite(host, self.mask)
         return host if self.mask is None else np.where(self.mask, host, 0.0)
+
+    def on_host(self, rows: NDArray[np.float64]) -> Batch:
+        """Return the same batch of `rows`, which are those of `host_rows`."""
+        return Batch(rows, self.mask, open_backend("numpy"), self.eps)
 
     def require_finite(self) -> None:
         """Raise a ValueError that counts and names the measured values that are NaN or infinite."""

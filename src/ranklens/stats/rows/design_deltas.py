@@ -11,8 +11,9 @@ from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.design_moments import group_beside, group_effects, group_errors, group_means
-from ranklens.stats.rows.design_statistics import DesignedBatch, designed_statistics
+from ranklens.stats.rows.design_statistics import DesignedBatch, statistics_job
 from ranklens.stats.rows.design_units import QueryDesign, groups_of
+from ranklens.stats.rows.jobs import Job, combined, together
 from ranklens.stats.rows.statistics import RowStatistics, enough
 
 Floats = NDArray[np.float64]
@@ -43,11 +44,24 @@ def designed_batch(batch: Batch, options: Options) -> DesignedBatch:
     return DesignedBatch(batch, design.union(), [*groups_of(batch, design)])
 
 
-def designed_columns(designed: DesignedBatch, options: Options) -> DesignedColumns:
-    """Make the statistics of every row; NaN for what a row with too few units lacks."""
-    found = designed_statistics(designed, options)
+def designed_columns(designed: DesignedBatch, options: Options) -> Job[DesignedColumns]:
+    """Make the statistics of every row; NaN for what a row with too few units lacks.
+
+    The rows come to the host with what was sampled; exact methods need them there, and another transfer.
+    """
+    if options.method == "monte-carlo":
+        jobs = [designed.batch.fetched(), statistics_job(designed, None, options)]
+        host, found = yield from combined(jobs)
+    else:
+        host = yield from designed.batch.fetched()
+        (found,) = together([statistics_job(designed, host, options)])
+    return _described(designed, host, found, options)
+
+
+def _described(
+    designed: DesignedBatch, host: Floats, found: RowStatistics, options: Options
+) -> DesignedColumns:
     batch = designed.batch
-    host = designed.on_host().batch.deltas
     beside: dict[str, Floats] = {f"p_{name}": np.full(len(host), np.nan) for name in options.beside}
     size = np.zeros(len(host))
     for group in designed.groups:

@@ -15,17 +15,18 @@ from ranklens.stats.ideal.ratio import UncertainLawError
 from ranklens.stats.options import Options, tail_of
 from ranklens.stats.rows.design_sample import Ends
 from ranklens.stats.rows.design_units import Group
-from ranklens.stats.rows.jobs import together
+from ranklens.stats.rows.jobs import Job
 from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 
 
-def computed_ends(group: Group, values: Floats, options: Options, eps: float, backend: Backend) -> Ends:
-    """Return the means and intervals of rows on the host (k, n_queries), with `backend`.
+def computed_ends(group: Group, deltas: Floats, options: Options, eps: float, backend: Backend) -> Job[Ends]:
+    """Return the means and intervals of a group's rows of `deltas`, which are on the host, with `backend`.
 
     NaN stands for an interval whose law is uncertain, where the method is left to ranklens.
     """
+    values = deltas[group.rows]
     exponents = group.exponents(values)
     if exponents is not None:
         with np.errstate(over="ignore", under="ignore"):
@@ -34,9 +35,10 @@ def computed_ends(group: Group, values: Floats, options: Options, eps: float, ba
     mean = exact_sums(totals) / math.fsum(group.sizes.tolist()) + 0.0
     if group.even_size is not None:
         tail = tail_of(options.alpha, options.alternative)
-        ((low, high),) = together([mean_intervals(totals, options.interval, tail, eps, backend)])
+        low, high = yield from mean_intervals(totals, options.interval, tail, eps, backend)
         low, high = low / group.even_size + 0.0, high / group.even_size + 0.0
     else:
+        yield ()
         low, high = _one_by_one(group, totals, options, eps)
     return Ends(mean, low, high).times_two_to(exponents)
 

@@ -15,7 +15,7 @@ from ranklens.kernels.flip_counts import flip_counts
 from ranklens.stats.exact.p_values import exact_p_values as all_flips
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
-from ranklens.stats.rows.jobs import Job, together
+from ranklens.stats.rows.jobs import Job, combined
 from ranklens.stats.rows.lattices import comparable_rows
 from ranklens.stats.scaling import exponents_of
 from ranklens.stats.units import Units
@@ -52,12 +52,12 @@ def sampled_p_values(batch: Batch, units: Units | None, options: Options) -> Job
     return PValues(p, error, np.array([math.log10(one) for one in p.tolist()]), method)
 
 
-def exact_p_values(batch: Batch, units: Units | None, options: Options, backend: Backend) -> PValues:
+def exact_p_values(batch: Batch, units: Units | None, options: Options, backend: Backend) -> Job[PValues]:
     """Compute the p-values of rows on the host over all sign assignments of the units, with `backend`."""
     hypotheses = options.design.hypotheses(options.alternative)
     totals = zip(shifted_totals(batch, units, options), hypotheses, strict=True)
     jobs = [all_flips(values, batch.eps, side, backend) for values, (_, side) in totals]
-    first, *others = (PValues(*found) for found in together(jobs))
+    first, *others = (PValues(*found) for found in (yield from combined(jobs)))
     return functools.reduce(_larger, others, first)
 
 

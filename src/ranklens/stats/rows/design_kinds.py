@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Backend, steady, to_host
+from ranklens.arrays import Backend, steady
 from ranklens.kernels.resample_sums import resample_sums
 from ranklens.stats.interval_levels import Tails
 from ranklens.stats.moments import ROUNDING
@@ -16,17 +16,18 @@ from ranklens.stats.options import Options, tail_of
 from ranklens.stats.resampled import Resampled
 from ranklens.stats.rows.design_alone import differs_alone, mend, near_ends, rounding_of
 from ranklens.stats.rows.design_sample import Ends, Sample
+from ranklens.stats.rows.jobs import Job
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 
-def ends_of_kind(sample: Sample, options: Options) -> Ends:
+def ends_of_kind(sample: Sample, options: Options) -> Job[Ends]:
     """Return the estimates and intervals of the rows of a sample, whose resampled sums come to the host."""
     tail = tail_of(options.alpha, options.alternative)
     make = _squared_sums if options.interval == "studentized" else _ratios
-    resampled = make(sample, options)
+    resampled = yield from make(sample, options)
     rows = [resampled.row(i) for i in range(len(resampled.totals))]
     found = np.array([(row.ratio, *row.interval(options.interval, tail)) for row in rows]).reshape(-1, 3)
     return Ends(*(sample.unscaled(column, resampled.factor) for column in found.T))
@@ -44,22 +45,23 @@ class _Resampled(NamedTuple):
         return Resampled(self.totals[i], self.sizes, self.sums[i])
 
 
-def _on_host(sample: Sample, *arrays: Any) -> tuple[Floats, ...]:
+def _on_host(sample: Sample, *arrays: Any) -> Job[tuple[Floats, ...]]:
     """Return the totals, their factors and more arrays on the host."""
-    totals, factor, *rest = to_host(sample.values, sample.factor, *arrays)
+    totals, factor, *rest = yield sample.values, sample.factor, *arrays
     return tuple(np.asarray(x, dtype=np.float64) for x in (totals[:, : sample.n], factor, *rest))
 
 
-def _ratios(sample: Sample, options: Options) -> _Resampled:
+def _ratios(sample: Sample, options: Options) -> Job[_Resampled]:
     """Return the resampled ratios, as a single sample has them; as sums over sizes of 1."""
     drawn: dict[str, Any] = {"seed": options.seed, "resamples": range(options.n_resamples)}
     sums = resample_sums(sample.values, sample.n, **drawn)
     own = np.full(options.n_resamples, float(sample.n))
     if sample.sizes.min() == sample.sizes.max():
-        totals, factor, sums = _on_host(sample, sums)
+        totals, factor, sums = yield from _on_host(sample, sums)
     else:
         sizes = steady(sample.backend.asarray(sample.sizes), sample.backend)
-        totals, factor, sums, own = _on_host(sample, sums, resample_sums(sizes, sample.n, **drawn))
+        own_sums = resample_sums(sizes, sample.n, **drawn)
+        totals, factor, sums, own = yield from _on_host(sample, sums, own_sums)
     ratios = np.stack([sums / own, np.broadcast_to(np.float64(1.0), sums.shape)], axis=1)
     found = _Resampled(totals, factor, sample.sizes, ratios)
     if sample.backend.name == "numpy" and differs_alone(*totals.shape):
@@ -95,7 +97,7 @@ def _around(statistics: Floats, tails: Tails) -> Floats:
     return np.asarray(np.partition(statistics, sorted(set(places)))[places])[None, :]
 
 
-def _squared_sums(sample: Sample, options: Options) -> _Resampled:
+def _squared_sums(sample: Sample, options: Options) -> Job[_Resampled]:
     """Return the sums of what standard errors of resamples are made of: 2 or 5 of each row.
 
     See `ranklens.kernels.resample_moments`.
@@ -108,14 +110,14 @@ def _squared_sums(sample: Sample, options: Options) -> _Resampled:
         # Zeros behind the sample stay zeros.
         away = sample.values - total / n * sizes
         sums = resample_sums(xp.concat([away, away * away], axis=0), n, **drawn)
-        totals, factor, away, sums = _on_host(sample, away[:, :n], sums)
+        totals, factor, away, sums = yield from _on_host(sample, away[:, :n], sums)
         found = _Resampled(totals, factor, sample.sizes, np.moveaxis(sums.reshape(2, len(totals), -1), 0, 1))
         _mend_sums(found, {0: away, 1: away * away}, 2 * len(totals), options, sample.backend)
         return found
     away = sample.values - total / xp.sum(sizes) * sizes
     own = resample_sums(xp.concat([away, away * away, away * sizes], axis=0), n, **drawn)
     shared = resample_sums(xp.stack([sizes, sizes * sizes]), n, **drawn)
-    totals, factor, away, own, shared = _on_host(sample, away[:, :n], own, shared)
+    totals, factor, away, own, shared = yield from _on_host(sample, away[:, :n], own, shared)
     moved, squares, products = own.reshape(3, len(totals), -1)
     size_sums, size_squares = (np.broadcast_to(column, moved.shape) for column in shared)
     sums = np.stack([moved, size_sums, squares, products, size_squares], axis=1)

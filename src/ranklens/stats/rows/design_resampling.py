@@ -39,9 +39,8 @@ def sampled_ends(group: Group, values: Any, options: Options, eps: float, backen
     sample = Sample.of(group, group.totals(values, backend), eps, backend)
     del values
     if options.interval not in QUANTILES:
-        yield ()
-        return ends_of_kind(sample, options).times_two_to(exponents)
-    if group.even_size is not None:
+        ends = yield from ends_of_kind(sample, options)
+    elif group.even_size is not None:
         ends = yield from _mean_ends(sample, options)
     else:
         ends = yield from _ratio_ends(sample, options)

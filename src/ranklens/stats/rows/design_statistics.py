@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import cut, open_backend, rows_within
+from ranklens.arrays import Backend, cut, rows_within
 from ranklens.stats.exact.trust import require_certain, uncertain
 from ranklens.stats.options import QUANTILES, Options
 from ranklens.stats.rows.batch import Batch
@@ -20,7 +20,7 @@ from ranklens.stats.rows.design_resampling import sampled_ends
 from ranklens.stats.rows.design_sample import Ends
 from ranklens.stats.rows.design_units import Group
 from ranklens.stats.rows.exact import cheap_rows
-from ranklens.stats.rows.jobs import Job, together
+from ranklens.stats.rows.jobs import Job, combined, together
 from ranklens.stats.rows.statistics import RowStatistics, enough
 from ranklens.stats.units import Units
 
@@ -72,41 +72,57 @@ class DesignedBatch:
         rows = np.arange(span.start, span.stop)
         return DesignedBatch(self.batch.within(span), self.union, [*_taken(self.groups, rows)])
 
-    def on_host(self) -> DesignedBatch:
+    def on_host(self, rows: Floats) -> DesignedBatch:
         """Return the same with the rows on the host, zeros where nothing is measured."""
-        host = open_backend("numpy")
-        return DesignedBatch(
-            Batch(self.batch.host_rows(), self.batch.mask, host, self.batch.eps), self.union, self.groups
-        )
+        return DesignedBatch(self.batch.on_host(rows), self.union, self.groups)
 
 
 def designed_statistics(designed: DesignedBatch, options: Options) -> RowStatistics:
     """Make the p-value and the interval of every row that has enough units; the rest of a row is left out."""
+    host = None if options.method == "monte-carlo" else designed.batch.host_rows()
+    (found,) = together([statistics_job(designed, host, options)])
+    return cast(RowStatistics, found)
+
+
+def statistics_job(designed: DesignedBatch, host: Floats | None, options: Options) -> Job[RowStatistics]:
+    """Do what `designed_statistics` does, in one transfer with other jobs.
+
+    Exact methods need the rows on the `host`, zeros where nothing is measured.
+    """
     found = RowStatistics.empty(designed.batch.n_queries, options.method)
     tested = np.flatnonzero(enough(designed.n_units, options))
-    if tested.size:
-        rows = designed.take(tested)
-        found.put(
-            tested, _sampled(rows, options) if options.method == "monte-carlo" else _chosen(rows, options)
-        )
+    if not tested.size:
+        yield ()
+    elif host is None:
+        found.put(tested, (yield from _sampled(designed, tested, options)))
+    else:
+        there = designed.on_host(host).take(tested)
+        found.put(tested, (yield from _chosen(designed.take(tested), there, options)))
     return found
 
 
-def _chosen(designed: DesignedBatch, options: Options) -> RowStatistics:
-    """Compute what is cheap, or everything, and sample the rest."""
-    host = designed.on_host()
+def _chosen(designed: DesignedBatch, host: DesignedBatch, options: Options) -> Job[RowStatistics]:
+    """Compute what is cheap, or everything, and sample the rest.
+
+    Of rows beyond the memory budget each part but the last has a transfer of its own.
+    """
     exact = np.ones(designed.batch.shape[0], dtype=bool)
     if options.method == "auto":
         exact = _cheap(host)
     found = RowStatistics.empty(designed.batch.n_queries, "exact")
-    others = np.flatnonzero(~exact)
-    if others.size:
-        found.put(others, _sampled(designed.take(others), options))
-    chosen = np.flatnonzero(exact)
+    others, chosen = np.flatnonzero(~exact), np.flatnonzero(exact)
+    jobs = [(others, _sampled(designed, others, options))] if others.size else []
     row_bytes = _FLOAT_BYTES * _EXACT_COPIES * designed.batch.shape[1]
     for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.375)):
         some = chosen[part.start : part.stop]
-        found.put(some, _computed(designed.take(some), host.take(some), options))
+        job = _computed(designed, host, some, options)
+        if part.stop < chosen.size:
+            found.put(some, together([job])[0])
+        else:
+            jobs.append((some, job))
+    parts = yield from combined([job for _, job in jobs])
+    for (rows, _), own in zip(jobs, parts, strict=True):
+        found.put(rows, own)
     return found
 
 
@@ -121,23 +137,38 @@ def _cheap(host: DesignedBatch) -> Rows:
     return exact
 
 
-def _computed(designed: DesignedBatch, host: DesignedBatch, options: Options) -> RowStatistics:
-    batch, backend = host.batch, designed.batch.backend
-    found = RowStatistics.empty(batch.n_queries, "exact")
-    _put_p_values(found, exact_p_values(batch, host.union, options, backend))
-    _mend_uncertain(found, designed, options)
-    sampled = []
-    for group in host.groups:
-        if options.interval == "studentized":
-            sampled.append(group.rows)
-            continue
-        ends = computed_ends(group, batch.deltas[group.rows], options, batch.eps, backend)
-        _put_ends(found, group.rows, ends, options, 0)
-        sampled.append(group.rows[np.isnan(ends.low)])
-    again = np.sort(np.concatenate(sampled)) if sampled else np.empty(0, dtype=np.int64)
-    if again.size:
-        _put_sampled_ends(found, again, designed.take(again), options)
+def _computed(
+    designed: DesignedBatch, host: DesignedBatch, rows: Counts, options: Options
+) -> Job[RowStatistics]:
+    designed, host = designed.take(rows), host.take(rows)
+    found = RowStatistics.empty(host.batch.n_queries, "exact")
+    backend = designed.batch.backend
+    jobs: list[Job[Any]] = [_put_exact_p_values(found, host, backend, options)]
+    if options.interval == "studentized":
+        jobs.append(_put_sampled_ends(found, designed, np.arange(len(rows)), options))
+    else:
+        jobs += [_put_computed_ends(found, group, host, backend, options) for group in host.groups]
+    yield from combined(jobs)
+    lacking = np.flatnonzero(np.isnan(found.delta))
+    if lacking.size:
+        together([_put_sampled_ends(found, host, lacking, options)])
     return found
+
+
+def _put_exact_p_values(
+    found: RowStatistics, host: DesignedBatch, backend: Backend, options: Options
+) -> Job[None]:
+    _put_p_values(found, (yield from exact_p_values(host.batch, host.union, options, backend)))
+    _mend_uncertain(found, host, options)
+
+
+def _put_computed_ends(
+    found: RowStatistics, group: Group, host: DesignedBatch, backend: Backend, options: Options
+) -> Job[None]:
+    """Write down the intervals whose law is certain."""
+    ends = yield from computed_ends(group, host.batch.deltas, options, host.batch.eps, backend)
+    sure = np.flatnonzero(~np.isnan(ends.low))
+    _put_ends(found, group.rows[sure], Ends(*(column[sure] for column in ends)), options, 0)
 
 
 def _mend_uncertain(found: RowStatistics, designed: DesignedBatch, options: Options) -> None:
@@ -153,47 +184,55 @@ def _mend_uncertain(found: RowStatistics, designed: DesignedBatch, options: Opti
         found.n_permutations[rows] = options.n_permutations
 
 
-def _sampled(designed: DesignedBatch, options: Options) -> RowStatistics:
+def _sampled(designed: DesignedBatch, rows: Counts, options: Options) -> Job[RowStatistics]:
+    designed = designed.take(rows)
     found = RowStatistics.empty(designed.batch.n_queries, "monte-carlo")
     found.n_permutations[:] = options.n_permutations
-    rows = np.arange(designed.batch.shape[0])
-    for places, p in _in_slabs(designed, options, with_p=True):
+    for places, p in (yield from _in_slabs(designed, options, with_p=True)):
         if isinstance(p, PValues):
             part = RowStatistics.empty(designed.batch.n_queries[places], "monte-carlo")
             _put_p_values(part, p)
             for name in PValues._fields:
                 getattr(found, name)[places] = getattr(part, name)
         else:
-            _put_ends(found, rows[places], p, options, options.n_resamples)
+            _put_ends(found, places, p, options, options.n_resamples)
     return found
 
 
-def _put_sampled_ends(found: RowStatistics, rows: Counts, designed: DesignedBatch, options: Options) -> None:
-    for places, ends in _in_slabs(designed, options, with_p=False):
+def _put_sampled_ends(
+    found: RowStatistics, designed: DesignedBatch, rows: Counts, options: Options
+) -> Job[None]:
+    for places, ends in (yield from _in_slabs(designed.take(rows), options, with_p=False)):
         if isinstance(ends, Ends):
             _put_ends(found, rows[places], ends, options, options.n_resamples)
 
 
 def _in_slabs(
     designed: DesignedBatch, options: Options, *, with_p: bool
-) -> Iterator[tuple[Counts, PValues | Ends]]:
-    """Yield the rows and their p-values or intervals; what a device computes comes in one transfer."""
+) -> Job[list[tuple[Counts, PValues | Ends]]]:
+    """Return the rows and their p-values or intervals; what a device computes comes in one transfer.
+
+    Intervals that need all sums of the resamples have one for each slab, so that the memory budget holds.
+    """
     batch = designed.batch
     n_rows, n = batch.shape
     kind = "mean" if _is_mean(designed, options) else options.interval
     row_bytes = _FLOAT_BYTES * (_COPIES[kind] * n + _SUM_COPIES[kind] * options.n_resamples)
     places: list[Counts] = []
-    jobs: list[Job[Any]] = []
+    results: list[Any] = []
+    jobs: list[Job[Any]] = [_finite(batch)]
     for span in cut(range(n_rows), rows_within(row_bytes, n_rows, share=0.375)):
+        if places and options.interval not in QUANTILES:
+            results += together(jobs)
+            jobs = []
         for rows, job in _jobs(designed.within(span), options, with_p=with_p):
             places.append(rows + span.start)
             jobs.append(job)
             if batch.backend.name == "numpy":
-                yield places.pop(), together([jobs.pop()])[0]
-    if jobs:
-        jobs.append(_finite(batch))
-        *results, _ = together(jobs)
-        yield from zip(places, results, strict=True)
+                results += together(jobs)
+                jobs = []
+    results += yield from combined(jobs)
+    return list(zip(places, results[1:], strict=True))
 
 
 def _is_mean(designed: DesignedBatch, options: Options) -> bool:
@@ -221,6 +260,10 @@ def _jobs(
 
 def _finite(batch: Batch) -> Job[None]:
     """Look on the host whether all measured differences on a device are finite."""
+    if batch.backend.name == "numpy":
+        # They were looked at when they came.
+        yield ()
+        return
     xp = batch.backend.xp
     bad = ~xp.isfinite(batch.deltas)
     if batch.mask is not None:

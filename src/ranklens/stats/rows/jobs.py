@@ -25,13 +25,23 @@ def together(jobs: Sequence[Job[Any]]) -> list[Any]:
 
 
 def combined(jobs: Sequence[Job[Any]]) -> Job[list[Any]]:
-    """Make one job of several; its result is theirs."""
-    asked = [next(job) for job in jobs]
-    host = list((yield tuple(array for arrays in asked for array in arrays)))
-    results = []
-    for job, arrays in zip(jobs, asked, strict=True):
+    """Make one job of several; its result is theirs.
+
+    What is on the host already waits for nothing: such jobs run one after the other, so that only one of them
+    holds memory at a time.
+    """
+    results: list[Any] = [None] * len(jobs)
+    waiting: list[tuple[int, tuple[Any, ...]]] = []
+    for i, job in enumerate(jobs):
+        arrays = next(job)
+        if all(isinstance(array, (np.ndarray, np.generic)) for array in arrays):
+            results[i] = _result(job, to_host(*arrays))
+        else:
+            waiting.append((i, arrays))
+    host = list((yield tuple(array for _, arrays in waiting for array in arrays)))
+    for i, arrays in waiting:
         sent, host = host[: len(arrays)], host[len(arrays) :]
-        results.append(_result(job, tuple(sent)))
+        results[i] = _result(jobs[i], tuple(sent))
     return results
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +13,7 @@ from ranklens.stats.exact.trust import require_certain, uncertain
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.exact import cheap_rows, exact_statistics
+from ranklens.stats.rows.jobs import Job, together
 from ranklens.stats.rows.statistics import RowStatistics, enough, sampled_statistics
 
 _FLOAT_BYTES = 8
@@ -22,34 +26,46 @@ def row_statistics(batch: Batch, options: Options) -> RowStatistics:
 
     The options are plain (`is_plain`); others take `ranklens.stats.rows.design_statistics`.
     """
+    (found,) = together([statistics_job(batch, options)])
+    return cast(RowStatistics, found)
+
+
+def statistics_job(batch: Batch, options: Options) -> Job[RowStatistics]:
+    """Do what `row_statistics` does, in one transfer with other jobs; exact methods need one more."""
     exponents = batch.extreme_exponents()
     if not exponents.any():
-        return _statistics(batch, options)
-    found = _statistics(batch.scaled(-exponents), options)
+        return (yield from _statistics(batch, options))
+    found = yield from _statistics(batch.scaled(-exponents), options)
     with np.errstate(over="ignore", under="ignore"):
         for column in (found.delta, found.ci_low, found.ci_high):
             column[:] = np.ldexp(column, exponents)
     return found
 
 
-def _statistics(batch: Batch, options: Options) -> RowStatistics:
+def _statistics(batch: Batch, options: Options) -> Job[RowStatistics]:
     if options.method == "monte-carlo" or batch.shape[1] == 0:
-        return sampled_statistics(batch, options)
-    return _by_method(batch, batch.host_rows(), options)
+        return (yield from sampled_statistics(batch, options))
+    return _by_method(batch, (yield from batch.fetched()), options)
 
 
 def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> RowStatistics:
     tested = enough(batch.n_queries, options)
     exact = tested if options.method == "exact" else tested & cheap_rows(host, batch.eps)
     found = RowStatistics.empty(batch.n_queries, "exact")
-    chosen, others = np.flatnonzero(exact), np.flatnonzero(~exact)
-    if others.size:
-        found.put(others, sampled_statistics(batch.take(others), options))
+    there = batch.on_host(host)
+    # Rows without a test get no p-value, so that one flip is as good as thousands.
+    untested = there, ~tested, dataclasses.replace(options, n_permutations=1)
+    for source, some, how in (untested, (batch, tested & ~exact, options)):
+        if some.any():
+            rows = np.flatnonzero(some)
+            (sampled,) = together([sampled_statistics(source.take(rows), how)])
+            found.put(rows, sampled)
+    chosen = np.flatnonzero(exact)
     row_bytes = _FLOAT_BYTES * _EXACT_COPIES * batch.shape[1]
     for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.5)):
         some = chosen[part.start : part.stop]
         found.put(some, exact_statistics(batch.take(some), host[some], options))
-    _mend_uncertain(found, batch, options)
+    _mend_uncertain(found, there, options)
     return found
 
 
@@ -59,6 +75,6 @@ def _mend_uncertain(found: RowStatistics, batch: Batch, options: Options) -> Non
     if options.method == "exact":
         require_certain(found.p_value[rows], found.p_error[rows], rows)
     if rows.size:
-        sampled = sampled_statistics(batch.take(rows), options)
+        (sampled,) = together([sampled_statistics(batch.take(rows), options)])
         for name in ("p_value", "p_error", "log10_p", "method", "n_permutations"):
             getattr(found, name)[rows] = getattr(sampled, name)

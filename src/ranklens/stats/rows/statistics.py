@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import backend_of, compiled, cut, rows_within, to_host
+from ranklens.arrays import backend_of, compiled, cut, rows_within
 from ranklens.kernels.flip_counts import flip_counts
 from ranklens.kernels.resampled_ends import resampled_ends
 from ranklens.kernels.row_moments import COLUMNS, row_moments
@@ -19,6 +19,7 @@ from ranklens.stats.interval_levels import expanded_tail
 from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options, tail_of
 from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.jobs import Job
 from ranklens.stats.rows.lattices import comparable_rows
 
 Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ class Tail(NamedTuple):
         return near + (far - near) * (self.place % 1.0)
 
 
-def sampled_statistics(batch: Batch, options: Options) -> RowStatistics:
+def sampled_statistics(batch: Batch, options: Options) -> Job[RowStatistics]:
     """Flip and resample every row, on independent streams of one seed.
 
     All rows are flipped by the same signs, those of a single sample; rows with as many measured queries draw
@@ -103,9 +104,10 @@ def sampled_statistics(batch: Batch, options: Options) -> RowStatistics:
         for rows, summary in _summaries(slab, options):
             places.append(rows + first)
             parts.append(summary)
+    arrived = yield tuple(parts)
     if not parts:
         return found
-    host = np.concatenate(to_host(*parts), axis=0)
+    host = np.concatenate(arrived, axis=0)
     rows = np.concatenate(places)
     columns = dict(zip(_SUMMARY, np.asarray(host, dtype=np.float64).T, strict=True))
     if columns["not_finite"].any():
