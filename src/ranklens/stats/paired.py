@@ -139,7 +139,9 @@ def _mapping(per_query: Any, name: str) -> Mapping[QueryId, float]:
             f"{name} must map query ids to values, or be a MetricResult, got {type(per_query).__name__}; "
             "of an Evaluation, pick one measure: evaluation['nDCG@10']"
         )
-    return values if isinstance(values, QueryValues) else with_text_ids(name, values)
+    # The ids of a result are text.
+    checked = isinstance(per_query, MetricResult) or isinstance(values, QueryValues)
+    return values if checked else with_text_ids(name, values)
 
 
 def _check_finite(name: str, queries: Sequence[QueryId], values: NDArray[np.float64]) -> None:
