@@ -49,6 +49,8 @@ def test_no_tests_beside_are_none():
 def test_no_correction_is_among_the_choices(wrong):
     with pytest.raises(ValueError, match="maxt or None, got"):
         rl.compare_many({"A": A, "B": B}, correction=wrong)
+    with pytest.raises(ValueError, match="maxt or None, got"):
+        rl.compare_deltas(np.ones((2, 20)), correction=wrong)
 
 
 @pytest.mark.parametrize("deltas", [(x for x in [0.1, 0.2]), {0.1, 0.2}, {"q1": 0.1, "q2": 0.2}, iter([0.1])])

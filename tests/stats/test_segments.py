@@ -146,7 +146,7 @@ def test_queries_of_one_run_are_counted_in_their_segment(runs):
         (
             SEGMENTS,
             {"correction": "bonferroni"},
-            "correction must be one of bh, by, holm, maxt, got 'bonferroni'",
+            "correction must be one of bh, by, holm, maxt or None, got 'bonferroni'",
         ),
         (
             SEGMENTS,

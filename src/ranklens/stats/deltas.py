@@ -108,7 +108,7 @@ def compare_deltas(
     [0.000237, 1.0]
     """
     if correction is not None:
-        check_choice("correction", correction, (*CORRECTIONS, MAX_T))
+        check_choice("correction", correction, (*CORRECTIONS, MAX_T), or_none=True)
     options = Options.checked(
         n_resamples=n_resamples,
         n_permutations=n_permutations,
