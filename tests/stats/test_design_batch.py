@@ -196,6 +196,18 @@ def test_tables_agree_on_every_backend(name, method):
             assert getattr(row, field) == pytest.approx(getattr(other, field), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("n_bytes", [2**20, 2**28])
+def test_what_is_refused_goes_by_its_number_among_all_rows(n_bytes):
+    n, rng = 60, np.random.default_rng([1, 60])
+    doubtful = rng.choice(rng.random(3), n) + rng.normal(size=n) * 1e-9
+    doubtful *= np.where(rng.random(n) < 0.4, -1.0, 1.0)
+    rows = np.stack([rng.normal(size=n)] * 80 + [doubtful])
+    mask = np.ones(rows.shape, dtype=bool)
+    mask[:50, 3:] = False
+    with memory_budget(n_bytes), pytest.raises(ValueError, match="p-value of comparison 80 cannot"):
+        compare_deltas(rows, mask=mask, method="exact", interval="bca")
+
+
 def test_a_design_takes_one_transfer():
     n = 40
     deltas, counter = fake_array(np.random.default_rng(0).normal(size=(3, n)))

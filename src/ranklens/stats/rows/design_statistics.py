@@ -97,12 +97,14 @@ def statistics_job(designed: DesignedBatch, host: Floats | None, options: Option
         found.put(tested, (yield from _sampled(designed, tested, options)))
     else:
         there = designed.on_host(host).take(tested)
-        found.put(tested, (yield from _chosen(designed.take(tested), there, options)))
+        found.put(tested, (yield from _chosen(designed.take(tested), there, tested, options)))
     return found
 
 
-def _chosen(designed: DesignedBatch, host: DesignedBatch, options: Options) -> Job[RowStatistics]:
-    """Compute what is cheap, or everything, and sample the rest.
+def _chosen(
+    designed: DesignedBatch, host: DesignedBatch, numbers: Counts, options: Options
+) -> Job[RowStatistics]:
+    """Compute what is cheap, or everything, and sample the rest; `numbers` are what errors call the rows.
 
     Of rows beyond the memory budget each part but the last has a transfer of its own.
     """
@@ -115,7 +117,7 @@ def _chosen(designed: DesignedBatch, host: DesignedBatch, options: Options) -> J
     row_bytes = _FLOAT_BYTES * _EXACT_COPIES * designed.batch.shape[1]
     for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.375)):
         some = chosen[part.start : part.stop]
-        job = _computed(designed, host, some, options)
+        job = _computed(designed, host, some, numbers[some], options)
         if part.stop < chosen.size:
             found.put(some, together([job])[0])
         else:
@@ -138,12 +140,12 @@ def _cheap(host: DesignedBatch) -> Rows:
 
 
 def _computed(
-    designed: DesignedBatch, host: DesignedBatch, rows: Counts, options: Options
+    designed: DesignedBatch, host: DesignedBatch, rows: Counts, numbers: Counts, options: Options
 ) -> Job[RowStatistics]:
     designed, host = designed.take(rows), host.take(rows)
     found = RowStatistics.empty(host.batch.n_queries, "exact")
     backend = designed.batch.backend
-    jobs: list[Job[Any]] = [_put_exact_p_values(found, host, backend, options)]
+    jobs: list[Job[Any]] = [_put_exact_p_values(found, host, numbers, backend, options)]
     if options.interval == "studentized":
         jobs.append(_put_sampled_ends(found, designed, np.arange(len(rows)), options))
     else:
@@ -156,10 +158,10 @@ def _computed(
 
 
 def _put_exact_p_values(
-    found: RowStatistics, host: DesignedBatch, backend: Backend, options: Options
+    found: RowStatistics, host: DesignedBatch, numbers: Counts, backend: Backend, options: Options
 ) -> Job[None]:
     _put_p_values(found, (yield from exact_p_values(host.batch, host.union, options, backend)))
-    _mend_uncertain(found, host, options)
+    _mend_uncertain(found, host, numbers, options)
 
 
 def _put_computed_ends(
@@ -171,11 +173,11 @@ def _put_computed_ends(
     _put_ends(found, group.rows[sure], Ends(*(column[sure] for column in ends)), options, 0)
 
 
-def _mend_uncertain(found: RowStatistics, designed: DesignedBatch, options: Options) -> None:
+def _mend_uncertain(found: RowStatistics, designed: DesignedBatch, numbers: Counts, options: Options) -> None:
     """Sample the p-values that came out uncertain, if the method is ours to choose."""
     rows = np.flatnonzero(uncertain(found.p_value, found.p_error))
     if options.method == "exact":
-        require_certain(found.p_value[rows], found.p_error[rows], rows)
+        require_certain(found.p_value[rows], found.p_error[rows], numbers[rows])
     if rows.size:
         batch = designed.batch.take(rows)
         (sampled,) = together([sampled_p_values(batch, designed.union, options)])
