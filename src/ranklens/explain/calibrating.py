@@ -31,7 +31,7 @@ def calibrated(fit: Fit, members: NDArray[np.bool_], weights: Floats, seed: int,
         Of the equations; 1 in the mean.
     """
     target = random_games(members, weights, seed)
-    found, errors = estimates(target, fit, n_parts=n_parts)
+    found, errors = estimates(target, fit, n_parts=n_parts, k=members.shape[1])
     stated = float(np.sum(errors**2))
     factor = math.sqrt(float(np.sum(found**2)) / stated) if stated > 0.0 else 1.0
     return fit._replace(scaled=fit.scaled * factor, explained=fit.explained * factor)

@@ -7,6 +7,7 @@ with the same number of differing players share their coalitions.
 from __future__ import annotations
 
 import copy
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, Purpose, compiled, draw_words
+from ranklens.arrays import words as host_words
+from ranklens.explain.layout import Layout, orders_layout, regression_layout
 from ranklens.explain.leverage import sample_coalitions
 from ranklens.explain.method import Choice
 from ranklens.kernels.coalition_regression import Fit, regression_values
@@ -129,13 +132,32 @@ class ExactGame(Game):
 class SampledGame(Game):
     """A list of coalitions that is the same for all pairs: none, all, the sampled ones, and none again."""
 
-    def __init__(self, pairs: Pairs, choice: Choice, backend: Backend, sampled: Array) -> None:
-        super().__init__(pairs, choice, backend)
-        xp, k = backend.xp, pairs.k
-        ends = xp.asarray([[False] * k, [True] * k], dtype=xp.bool, device=backend.device)
-        listed = xp.concat([ends, sampled, ends[:1, :]], axis=0)
-        never = xp.zeros((listed.shape[0], 1), dtype=xp.bool, device=backend.device)
-        self._members = xp.concat([listed, never], axis=1)
+    @abstractmethod
+    def sampled(self) -> Array:
+        """Return the sampled coalitions, on the device: bool, shape (coalitions, k)."""
+
+    @abstractmethod
+    def laid_out(self) -> Layout:
+        """Return the sample for a program of the model's own library."""
+
+    @functools.cached_property
+    def layout(self) -> Layout:
+        """What `laid_out` returns, made once for all games with the same coalitions."""
+        return self.laid_out()
+
+    @functools.cached_property
+    def layout_on_device(self) -> tuple[Array, ...]:
+        """The arrays of the layout."""
+        arrays = (self.layout.members, *self.layout.arrays)
+        return tuple(self.backend.asarray(array) for array in arrays)
+
+    @functools.cached_property
+    def _members(self) -> Array:
+        xp, k = self.backend.xp, self.pairs.k
+        ends = xp.asarray([[False] * k, [True] * k], dtype=xp.bool, device=self.backend.device)
+        listed = xp.concat([ends, self.sampled(), ends[:1, :]], axis=0)
+        never = xp.zeros((listed.shape[0], 1), dtype=xp.bool, device=self.backend.device)
+        return xp.concat([listed, never], axis=1)
 
     def block(self, pairs: slice, start: int, stop: int) -> Array:
         whole = stop - start == self.n_coalitions
@@ -147,19 +169,31 @@ class OrdersGame(SampledGame):
     """Random orders, with their reverses where the method is "antithetic"."""
 
     def __init__(self, pairs: Pairs, choice: Choice, backend: Backend, seed: int) -> None:
+        super().__init__(pairs, choice, backend)
         self._together = 2 if choice.method == "antithetic" else 1
         self._n_samples = choice.n // self._together
-        words = draw_words(backend, seed, 0, self._n_samples, range(pairs.k), Purpose.ORDERS)
-        self._ranks, interior = compiled(walks, backend, static=("reverse",))(
-            words, reverse=self._together == 2
-        )
+        self._seed = seed
         self.freedom = self._n_samples - 1
-        super().__init__(pairs, choice, backend, interior)
+
+    @functools.cached_property
+    def _walks(self) -> tuple[Array, Array]:
+        n, columns = self._n_samples, range(self.pairs.k)
+        words = draw_words(self.backend, self._seed, 0, n, columns, Purpose.ORDERS)
+        return compiled(walks, self.backend, static=("reverse",))(words, reverse=self._together == 2)
+
+    def sampled(self) -> Array:
+        return self._walks[1]
+
+    def laid_out(self) -> Layout:
+        # On the host, so that no number of players is compiled for.
+        drawn = host_words(self._seed, 0, self._n_samples, self.pairs.k, Purpose.ORDERS)
+        ranks, interior = walks(drawn.view(np.int64), reverse=self._together == 2)
+        return orders_layout(ranks, interior, self._together)
 
     def solve(self, values: Array) -> Solved:
         a, b = values[:, 0], values[:, 1]
         solve = compiled(order_estimates, self.backend, static=("together",))
-        mean, error = solve(values[:, 2:-1], self._ranks, a, b, together=self._together)
+        mean, error = solve(values[:, 2:-1], self._walks[0], a, b, together=self._together)
         return Solved(mean, error if self.freedom else None, a, b)
 
 
@@ -167,19 +201,28 @@ class RegressionGame(SampledGame):
     """Pairs of complementary coalitions, put together by least squares."""
 
     def __init__(self, pairs: Pairs, choice: Choice, backend: Backend, seed: int) -> None:
-        sample = sample_coalitions(pairs.k, choice.n, seed)
-        members = backend.asarray(sample.members)
-        self._n_parts = sample.n_parts
-        self.freedom = sample.n_parts - 1
-        self._size = backend.asarray(sample.members.sum(axis=1).astype(np.float64))
-        self._fit = Fit(*(backend.asarray(array) for array in sample.fit))
-        super().__init__(pairs, choice, backend, backend.xp.concat([members, ~members], axis=0))
+        super().__init__(pairs, choice, backend)
+        self._sample = sample_coalitions(pairs.k, choice.n, seed)
+        self.freedom = self._sample.n_parts - 1
+
+    def sampled(self) -> Array:
+        members = self.backend.asarray(self._sample.members)
+        return self.backend.xp.concat([members, ~members], axis=0)
+
+    def laid_out(self) -> Layout:
+        return regression_layout(self._sample)
+
+    @functools.cached_property
+    def _fit(self) -> tuple[Array, Fit]:
+        size = self._sample.members.sum(axis=1).astype(np.float64)
+        return self.backend.asarray(size), Fit(*(self.backend.asarray(array) for array in self._sample.fit))
 
     def solve(self, values: Array) -> Solved:
         a, b, n = values[:, 0], values[:, 1], self.choice.n
         small, large = values[:, 2 : 2 + n], values[:, 2 + n : 2 + 2 * n]
         solve = compiled(regression_values, self.backend, static=("n_parts",))
-        mean, error = solve(small, large, self._size, b - a, self._fit, n_parts=self._n_parts)
+        size, fit = self._fit
+        mean, error = solve(small, large, size, b - a, fit, n_parts=self._sample.n_parts)
         return Solved(mean, error if self.freedom else None, a, b)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, rows_within, to_host
 from ranklens.core.explanations import PairwiseExplanations
 from ranklens.explain.asking import call_size, game_values, raise_not_finite, require_repeatable
-from ranklens.explain.games import ExactGame, Game, Pairs, game_of
+from ranklens.explain.games import ExactGame, Game, Pairs, SampledGame, game_of
 from ranklens.explain.method import Budget, Choice
 from ranklens.explain.models.base import Model
 from ranklens.explain.players import Players
@@ -92,7 +92,7 @@ class Setup(NamedTuple):
         def asked() -> Iterator[Game]:
             for game in games:
                 fits = batch_rows is None and fits_program(game.choice, game.pairs.k)
-                table = self.model.exact(game.pairs) if fits else None
+                table = in_program(self.model, game) if fits else None
                 if table is None:
                     yield game
                 else:
@@ -171,7 +171,7 @@ class Answer(NamedTuple):
         host = iter(to_host(*(array for found in arrays for array in found)) if arrays else ())
         for game, found in zip(games, arrays, strict=True):
             brought = [next(host) for _ in found]
-            self.take(setup, game, *(from_table(brought[0], game.pairs) if len(found) == 1 else brought))
+            self.take(setup, game, *(from_table(brought[0], game) if len(found) == 1 else brought))
 
     def take(self, setup: Setup, game: Game, found: Any, errors: Any, *rest: Any) -> None:
         """Take over what was found out about one game."""
@@ -206,12 +206,23 @@ def on_device(game: Game, values: Any, xp: Any) -> Sequence[Any]:
 
 
 def fits_program(choice: Choice, k: int) -> bool:
-    """Whether a program for at most twelve players can explain pairs of `k`."""
-    return choice.method == "exact" and 1 <= k <= WIDEST_PRODUCT
+    """Whether the model's own program, if it has one, can explain pairs of `k` players."""
+    return 1 <= k <= WIDEST_PRODUCT if choice.method == "exact" else True
 
 
-def from_table(table: Any, pairs: Pairs) -> Sequence[Any]:
+def in_program(model: Model, game: Game) -> Any:
+    """Return the table that a model's own program makes, or None where it has none."""
+    if isinstance(game, SampledGame):
+        return model.sampled(game)
+    return model.exact(game.pairs)
+
+
+def from_table(table: Any, game: Game) -> Sequence[Any]:
     """Return what `on_device` does, from the rows and columns of a model's own program."""
-    found = table[: len(pairs)]
+    found, k = table[: len(game.pairs)], game.pairs.k
+    if isinstance(game, SampledGame):
+        ends = found.shape[1] - 4
+        errors = found[:, ends // 2 : ends // 2 + k]
+        return found[:, :k], errors if game.freedom else 0 * errors, *found[:, ends:].T
     score_a, score_b, largest = (found[:, WIDEST_PRODUCT + column] for column in range(3))
-    return found[:, : pairs.k], np.zeros((len(pairs), pairs.k)), score_a, score_b, score_a, largest
+    return found[:, :k], np.zeros((len(found), k)), score_a, score_b, score_a, largest

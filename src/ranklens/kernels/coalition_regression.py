@@ -45,7 +45,14 @@ class Fit(NamedTuple):
 
 
 def regression_values(
-    smaller: Array, larger: Array, size: Array, delta: Array, fit: Fit, *, n_parts: int
+    smaller: Array,
+    larger: Array,
+    size: Array,
+    delta: Array,
+    fit: Fit,
+    *,
+    n_parts: int,
+    k: Any = None,
 ) -> tuple[Array, Array]:
     """Return the contributions and their standard errors, both of shape (pairs, k).
 
@@ -61,19 +68,21 @@ def regression_values(
         What the contributions sum to.
     fit : Fit
         Of the n coalitions.
+    k : int, optional
+        How many players there are, where the arrays are filled up with zeros.
     """
-    k = fit.gain.shape[1]
+    k = fit.gain.shape[1] if k is None else k
     share = delta[:, None] / k
     target = (smaller - larger) / 2 + share * ((k - 2 * size) / 2)[None, :]
-    found, error = estimates(target, fit, n_parts=n_parts)
+    found, error = estimates(target, fit, n_parts=n_parts, k=k)
     return found + share, error
 
 
-def estimates(target: Array, fit: Fit, *, n_parts: int) -> tuple[Array, Array]:
+def estimates(target: Array, fit: Fit, *, n_parts: int, k: Any) -> tuple[Array, Array]:
     """Return contributions that sum to zero and their standard errors, from right sides (pairs, n)."""
     xp = namespace(target)
     found = target @ fit.gain
-    found = found - xp.mean(found, axis=1, keepdims=True)
+    found = found - xp.sum(found, axis=1, keepdims=True) / k
     parts = in_parts(xp.permute_dims(target, (1, 0)), n_parts)
     error = xp.permute_dims(parts, (0, 2, 1)) @ in_parts(fit.scaled, n_parts)
     error = error - found[None, :, :] @ fit.explained

@@ -81,12 +81,37 @@ def mean_and_error(by_order: Array, *, together: int) -> tuple[Array, Array]:
     a little to the mean of all players' (a moderated t statistic, Smyth 2004). The standard error of a single
     sample is given as 0.
     """
-    xp = namespace(by_order)
-    n_pairs, n_orders, k = by_order.shape
+    n_orders, k = by_order.shape[1:]
     n = n_orders // together
-    samples = xp.mean(xp.reshape(by_order, (n_pairs, n, together, k)), axis=2)
-    mean = xp.mean(samples, axis=1)
-    deviations = samples - mean[:, None, :]
+    return moderated(by_order, n, max(n - 1, 1), k, together=together)
+
+
+def placed_estimates(
+    values: Array, after: Array, before: Array, n_samples: Any, freedom: Any, k: Any, *, together: int
+) -> tuple[Array, Array]:
+    """Return the contributions and their standard errors from all scores, shape (pairs, rows).
+
+    Parameters
+    ----------
+    after, before : int32 arrays, shape (orders, players)
+        The rows after and before each player's turn; the same row for orders and players that fill up.
+    n_samples, freedom, k : int
+        How many samples and players there are without those; and one sample less, but at least 1.
+    """
+    xp = namespace(values)
+    flat = [xp.take(values, xp.reshape(place, (-1,)), axis=1) for place in (after, before)]
+    steps = xp.reshape(flat[0] - flat[1], (values.shape[0], *after.shape))
+    return moderated(steps, n_samples, freedom, k, together=together)
+
+
+def moderated(by_order: Array, n: Any, freedom: Any, k: Any, *, together: int) -> tuple[Array, Array]:
+    """Do what `mean_and_error` says, for `n` samples and `k` players; what is behind them is zero."""
+    xp = namespace(by_order)
+    n_pairs, n_orders, n_players = by_order.shape
+    samples = xp.mean(xp.reshape(by_order, (n_pairs, n_orders // together, together, n_players)), axis=2)
+    mean = xp.sum(samples, axis=1) / n
+    there = xp.arange(samples.shape[1], device=device_of(by_order)) < n
+    deviations = xp.where(there[None, :, None], samples - mean[:, None, :], 0.0)
     squares = xp.sum(deviations * deviations, axis=1)
-    usual = xp.mean(squares, axis=1, keepdims=True) / max(n - 1, 1)
+    usual = xp.sum(squares, axis=1, keepdims=True) / (k * freedom)
     return mean, xp.sqrt((squares + OTHERS * usual) / (n * (n - 1 + OTHERS)))

@@ -113,8 +113,19 @@ class Model(ABC):
         """
         return None
 
+    def sampled(self, game: Any) -> Any:
+        """Explain the pairs of a sampled game in one program of the model's own library.
+
+        Returns
+        -------
+        array or None
+            A row for each pair, and one for each of the `spare_pairs`; see
+            `ranklens.explain.models.jax_sampled`. None where the model has no such program.
+        """
+        return None
+
     def spare_pairs(self, n: int) -> int:
-        """Return how many pairs more than `n` the arrays of `exact` should hold: copies of the last one."""
+        """Return how many pairs more than `n` the programs' arrays should hold: copies of the last one."""
         return 0
 
     def score(self, points: Any) -> Any:

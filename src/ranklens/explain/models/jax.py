@@ -49,6 +49,7 @@ class JaxModel(Model):
             self._dtype, self._by_row = self._probe()
         self._jitted = importlib.import_module("jax").jit(self.traced)
         self._program: Any = None
+        self._sampled: Any = None
 
     @property
     def dtype(self) -> Any:
@@ -83,6 +84,14 @@ class JaxModel(Model):
         if self._program is None:
             self._program = ExactProgram(self.traced)
         return self._program(self.arrays, pairs)
+
+    def sampled(self, game: Any) -> Array | None:
+        """Explain the pairs of a game in one program; see `ranklens.explain.models.jax_sampled`."""
+        from ranklens.explain.models.jax_sampled import SampledProgram
+
+        if self._sampled is None:
+            self._sampled = SampledProgram(self.traced)
+        return self._sampled(self.arrays, game.pairs, game.layout, game.layout_on_device)
 
     def traced(self, arrays: list[Array], points: Array) -> Array:
         """Return one score a row, as a pure function that JAX can transform."""
