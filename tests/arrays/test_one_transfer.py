@@ -73,6 +73,14 @@ def test_exact_methods_wait_at_most_twice(name, method, mask):
     assert compared(ROWS, mask=mask, method=method, **options) <= 2
 
 
+@pytest.mark.parametrize(("method", "most"), [("monte-carlo", 1), ("exact", 2)])
+def test_means_travel_with_the_differences(method, most):
+    array, syncs = fake_array(np.column_stack([ROWS, np.arange(6) + 1.0]), name="cupy")
+    found = rl.compare_deltas(array[:, :N], mean_a=array[:, N], method=method, **PLAIN)
+    assert syncs.count == most
+    np.testing.assert_allclose(found.relative_delta, found.delta / (np.arange(6) + 1.0), rtol=1e-12)
+
+
 @pytest.mark.parametrize("design", [{}, {"margin": 0.1}, {"clusters": list(range(60))}])
 def test_sampling_what_is_uncertain_waits_no_more(design):
     rng = np.random.default_rng([1, 60])

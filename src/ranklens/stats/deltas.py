@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.arrays import Seed, is_array, resolve_backend, to_host
+from ranklens.arrays import Backend, Seed, backend_of, is_array, resolve_backend, to_host
 from ranklens.core.delta_table import DeltaTable
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, warn_of_few_max_t_flips
 from ranklens.stats.masked import without_masks
@@ -58,8 +58,8 @@ def compare_deltas(
     ----------
     deltas : array, shape (comparisons, queries)
         Differences B minus A; a numpy, cupy, jax or torch array is worked on where it lies, and one transfer
-        brings the results back (with exact methods at most two; a mask or means on the device are one more
-        each). What a `numpy.ma` array masks is not measured.
+        brings the results back (with exact methods at most two; a mask on the device is one more). What a
+        `numpy.ma` array masks is not measured.
     mask : array of bool, shape (comparisons, queries) or (queries,), optional
         True where a query is measured; anything may stand elsewhere. All are measured by default.
     method : {"auto", "exact", "monte-carlo"}
@@ -131,10 +131,10 @@ def compare_deltas(
         has_units = not options.design.is_simple
         batch, options = weighing_batch(batch, options)
         designed = designed_batch(batch, options)
-        asked = [_columns(designed, options)]
+        asked: list[Job[Any]] = [_columns(designed, options), _host_means(mean_a, backend)]
         if correction == MAX_T:
             asked += _max_t_jobs(designed, families, options)
-        columns, *adjusted = together(asked)
+        columns, means, *adjusted = together(asked)
         found = columns.found
         q_values = _q_values(designed, found, families, correction, adjusted, options)
     return DeltaTable(
@@ -154,14 +154,23 @@ def compare_deltas(
         found.n_queries if has_units and columns.n_units is None else columns.n_units,
         columns.p_t,
         columns.p_wilcoxon,
-        None if mean_a is None else _shares(found.delta, mean_a),
+        None if means is None else _shares(found.delta, means),
         _max_t_flips(designed, options) if correction == MAX_T else None,
     )
 
 
-def _shares(delta: NDArray[np.float64], mean_a: Any) -> NDArray[np.float64]:
+def _host_means(mean_a: Any, backend: Backend) -> Job[NDArray[np.float64] | None]:
+    """Bring the means of A to the host, with all else if they lie where the differences do."""
+    if is_array(mean_a) and backend_of(mean_a) == backend:
+        (mean_a,) = yield (mean_a,)
+    else:
+        yield ()
+        mean_a = to_host(mean_a)[0] if is_array(mean_a) else mean_a
+    return None if mean_a is None else np.asarray(mean_a, dtype=np.float64)
+
+
+def _shares(delta: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the differences as shares of the size of A's means; NaN where such a mean is zero."""
-    means = np.asarray(to_host(mean_a)[0] if is_array(mean_a) else mean_a, dtype=np.float64)
     if means.shape != delta.shape:
         raise ValueError(f"mean_a must have shape {delta.shape}, a mean for each row, got {means.shape}")
     shares = np.full(delta.shape, np.nan)
