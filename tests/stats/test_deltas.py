@@ -289,7 +289,8 @@ def test_differences_are_shares_of_the_means_that_are_given():
     table = rl.compare_deltas(deltas, mean_a=means, n_resamples=50, n_permutations=50, **QUIET)
     assert math.isnan(table.relative_delta[2])
     kept = means != 0.0
-    np.testing.assert_array_equal(table.relative_delta[kept], (table.delta[kept] / means[kept]))
+    # A share of the mean's size: an increase is positive beside a negative mean, too.
+    np.testing.assert_array_equal(table.relative_delta[kept], table.delta[kept] / np.abs(means[kept]))
     assert table.to_dict()["relative_delta"][2] is None
     with pytest.raises(ValueError, match=r"mean_a must have shape \(7,\), a mean for each row, got \(2,\)"):
         rl.compare_deltas(deltas, mean_a=[1.0, 2.0], n_resamples=50, n_permutations=50, **QUIET)
