@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import MetricResult, QueryIndex, SmallSampleWarning
-from ranklens.stats import paired_bootstrap, permutation_test, ppi_compare
+from ranklens.stats import compare_deltas, paired_bootstrap, permutation_test, ppi_compare
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
@@ -25,8 +25,15 @@ SLOW_SHARE = 0.4
 """Of the samples, for the intervals that take longest: 4,000 of 10,000 know a rate to 0.7 points."""
 
 SIZES = (20, 50, 200)
+FAMILY_SIZE = 50
 GOLD_SIZES = (10, 20, 30, 50)
 N_PROXY_ONLY = 1000
+
+FAMILY, N_TRUE, EFFECT, CORRELATION = 20, 5, 0.5, 0.5
+"""Comparisons of a family, how many have an effect, of so many standard deviations, and how alike all are."""
+
+ERRORS = {"holm": "family-wise", "maxt": "family-wise", "bh": "false discovery", "by": "false discovery"}
+"""The rate that each correction keeps below 0.05."""
 
 # What is drawn, and its mean.
 SHAPES: dict[str, tuple[Draw, float]] = {
@@ -55,6 +62,29 @@ def type_one_error(draw: Draw, true_mean: float, n: int, samples: int) -> float:
         deltas = draw(rng, n) - true_mean
         rejected += permutation_test(deltas, n_permutations=999, seed=seed) <= 0.05
     return rejected / samples
+
+
+def family_errors(correction: str, draw: Draw, true_mean: float, n: int, samples: int) -> float:
+    """Return the error rate of a correction at 0.05 over families of correlated comparisons.
+
+    For a family-wise error rate that is how often any comparison without an effect is called; for a false
+    discovery rate the mean share of such among those called.
+    """
+    rng = np.random.default_rng(n)
+    method = "monte-carlo" if correction == "maxt" else "exact"
+    own_share, common_share = math.sqrt(1.0 - CORRELATION), math.sqrt(CORRELATION)
+    total = 0.0
+    for seed in range(samples):
+        own = draw(rng, FAMILY * n).reshape(FAMILY, n) - true_mean
+        deltas = own_share * own + common_share * (draw(rng, n) - true_mean)
+        deltas[:N_TRUE] += EFFECT * deltas.std()
+        table = compare_deltas(
+            deltas, method=method, correction=correction, n_permutations=999, n_resamples=99, seed=seed
+        )
+        called = table.q_value < 0.05
+        wrong, found = int(called[N_TRUE:].sum()), int(called.sum())
+        total += wrong > 0 if ERRORS[correction] == "family-wise" else wrong / max(found, 1)
+    return total / samples
 
 
 def ppi_coverage(n_gold: int, reference: str, samples: int) -> float:
@@ -87,6 +117,10 @@ def rows(samples: int) -> Iterator[tuple[str, str, int, float, str]]:
         for n in SIZES:
             rate = type_one_error(draw, true_mean, n, samples)
             yield "false alarms, sign-flip test", shape, n, rate, "5.0 %"
+    for correction, error in ERRORS.items():
+        for shape, (draw, true_mean) in SHAPES.items():
+            rate = family_errors(correction, draw, true_mean, FAMILY_SIZE, math.ceil(samples * SLOW_SHARE))
+            yield f"{error} rate, {correction}", shape, FAMILY_SIZE, rate, "≤ 5.0 %"
     for reference in ("normal", "t"):
         for n_gold in GOLD_SIZES:
             rate = ppi_coverage(n_gold, reference, samples)
