@@ -14,9 +14,9 @@ from ranklens.kernels.exact_subsets import subset_sums
 from ranklens.stats.exact.clusters import clustered_atoms
 from ranklens.stats.exact.noisy import NoisySteps
 from ranklens.stats.exact.noisy_mass import noisy_mass
-from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.prefixes import Prefixes, growing_prefixes
 from ranklens.stats.exact.remainder import Inverted, plain_remainder, tilted_remainder
+from ranklens.stats.exact.returning import returning
 from ranklens.stats.exact.tail import FlipTail, Mass
 
 COUNTED = "prefix count"
@@ -127,11 +127,9 @@ def _with_peaks(tail: FlipTail, found: Inverted, noisy: NoisySteps | None) -> In
     """Add to the error what the characteristic function does beyond the nodes where it comes back."""
     if tail.lattice or math.isinf(found.frequency):
         return found
-    magnitudes, n = tail.magnitudes[None], np.array([tail.n])
-    error = float(
-        Peaks.of(magnitudes, n, np.zeros(1, dtype=np.int64), found.frequency * tail.spread).error()[0]
-    )
-    error += float(clustered_atoms(magnitudes, n, np.array([_TOLD_APART / found.frequency]))[0])
+    error = returning(tail, found.frequency * tail.spread)
+    told_apart = np.array([_TOLD_APART / found.frequency])
+    error += float(clustered_atoms(tail.magnitudes[None], np.array([tail.n]), told_apart)[0])
     if noisy is not None and math.pi / noisy.step > found.frequency:
         turns = min(math.pi * noisy.spread / noisy.step, 30.0)
         error += noisy.step / tail.spread * math.exp(-0.5 * turns * turns)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_fourier import cosine_products, square_wave_tail
+from ranklens.stats.exact.returning import returning
 from ranklens.stats.exact.spectrum import (
     EPS,
     MOST_CELLS,
@@ -53,7 +54,7 @@ def plain_inversion(tail: FlipTail, backend: Backend) -> Mass:
         n_nodes, left = choose_nodes(spectrum, step, np.zeros_like(spectrum.values))
         # Phases that are as good as random add up to the root of a sum of squares.
         scattered = _CAUTION * spectrum.unseen / math.sqrt(n_nodes)
-        beyond = spectrum.caution * float(left.max()) + scattered
+        beyond = spectrum.caution * float(left.max()) + scattered + returning(tail, n_nodes * step)
     both_sides = min(max(_outside(spectrum, n_nodes, step, backend), 0.0), 1.0)
     rounding = 8.0 * EPS * (tail.n + 16)
     return Mass(0.5 * both_sides, 0, 0.5 * (beyond + rounding), STEP)

@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _SCALES = np.array(
-    [scale * 2.0**-k for scale in (1e1, 1e2, 1e3, 1e4, 2520.0) for k in range(9, 14)] + [1.0, 0.25, 0.0625]
+    [scale * 2.0**-k for scale in (1e1, 1e2, 1e3, 1e4, 2520.0) for k in range(9, 14)]
+    + [2.0**-k for k in range(10)]
 )
 """Steps per unit with the largest difference in [512, 1024): those that scores have, up to a power of two."""
 
@@ -26,10 +27,12 @@ _COPIES, _FLOAT_BYTES, _MOST_ROWS = 4, 8, 256
 
 
 class Peaks(NamedTuple):
-    """The return of each row's characteristic function that matters most; shapes (rows,).
+    """How each row's characteristic function comes back; shapes (rows,).
 
-    `steps` are those of the lattice in standard deviations of T, and `log_height` the logarithm of the
-    modulus there, minus infinity where it does not return at the steps that are tried.
+    `steps` are the widest of the lattices nearby, in standard deviations of T, and `log_height` is the
+    logarithm of the largest modulus where it comes back at frequencies that matter, minus infinity where it
+    does not at the steps that are tried. Only the last return tells sums apart from their neighbours, so that
+    those before are of no use.
     """
 
     steps: Floats
@@ -81,11 +84,9 @@ class Peaks(NamedTuple):
             place, scale = place[kept & ~done], scale[kept & ~done]
 
     def _put(self, places: Counts, steps: Floats, logs: Floats, beyond: float) -> None:
-        errors = steps * np.exp(logs)
-        for i in np.flatnonzero(math.pi / steps > beyond).tolist():
-            place = int(places[i])
-            if errors[i] > self.steps[place] * math.exp(self.log_height[place]):
-                self.steps[place], self.log_height[place] = steps[i], logs[i]
+        np.maximum.at(self.steps, places, steps)
+        late = math.pi / steps > beyond
+        np.maximum.at(self.log_height, places[late], logs[late])
 
 
 def _spread_over(magnitudes: Counts, n: Counts, rows: Counts, most: int) -> Floats:

@@ -29,7 +29,8 @@ _NEGLIGIBLE = 1e-14
 _TINY = 1e-300
 _CAUTION = 30.0
 _SCANNED_CELLS, _FEWEST_SCANNED, _MOST_SCANNED = 1 << 17, 2048, 16384
-_SCANNED_MANY = 512
+_SCANNED_MANY = (512, 2048)
+_WITNESS_CELLS = 1 << 18
 _LEAST_SINE = 0.5 * math.sin(1.0) ** 2
 """sin²(x)/2 is at least this times x² up to x = 1."""
 
@@ -140,17 +141,24 @@ def choose_nodes(spectrum: Spectrum, step: float, tanhs: Floats) -> tuple[int, F
         A bound of the modulus at each of the scanned nodes past them.
     """
     n_values = spectrum.values.shape[0]
-    few = n_values <= FEW_VALUES
-    n_scanned = min(max(_SCANNED_CELLS // n_values, _FEWEST_SCANNED), _MOST_SCANNED) if few else _SCANNED_MANY
-    nodes = half_odd_nodes(n_scanned, step)
+    if n_values <= FEW_VALUES:
+        n_scanned = min(max(_SCANNED_CELLS // n_values, _FEWEST_SCANNED), _MOST_SCANNED)
+        return n_scanned // 2, _bounds(spectrum, tanhs, half_odd_nodes(n_scanned, step))[n_scanned // 2 :]
+    for n_scanned in _SCANNED_MANY:
+        bound = _bounds(spectrum, tanhs, half_odd_nodes(n_scanned, step))
+        alive = int(np.flatnonzero(bound > _NEGLIGIBLE).max(initial=0)) + 2
+        if alive <= n_scanned // 2:
+            break
+    # What comes back so late comes back again: it must be among what is seen beyond.
+    n_nodes = min(alive, n_scanned // 2)
+    return n_nodes, bound[n_nodes:]
+
+
+def _bounds(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:
     bound = _gaussian(spectrum, tanhs, nodes)
     doubtful = np.flatnonzero(bound > _NEGLIGIBLE)
     bound[doubtful] = np.minimum(bound[doubtful], _witnessed(spectrum, tanhs, nodes[doubtful]))
-    if few:
-        return n_scanned // 2, bound[n_scanned // 2 :]
-    alive = int(np.flatnonzero(bound > _NEGLIGIBLE).max(initial=0)) + 2
-    n_nodes = min(alive, n_scanned - 1)
-    return n_nodes, bound[n_nodes:]
+    return bound
 
 
 def even_at_least(minimum: float, divisor: int) -> int:
@@ -161,7 +169,8 @@ def even_at_least(minimum: float, divisor: int) -> int:
 def _witnessed(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:
     """Bound the modulus by some of its factors √(1 - sin²(ya)/cosh²(ta)), each of which is at most 1."""
     n_values = spectrum.values.shape[0]
-    chosen = np.linspace(0, n_values - 1, min(n_values, FEW_VALUES)).astype(np.int64)
+    most = max(FEW_VALUES, _WITNESS_CELLS // max(nodes.shape[0], 1))
+    chosen = np.linspace(0, n_values - 1, min(n_values, most)).astype(np.int64)
     sines = np.sin(nodes[:, None] * spectrum.values[chosen])
     squares = np.maximum(1.0 - (1.0 - tanhs[chosen] ** 2) * sines * sines, _TINY)
     logs: Floats = np.sum(np.log(squares) * spectrum.weighted(np.ones(n_values))[chosen], axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_fourier import tilted_products, tilted_tail
+from ranklens.stats.exact.returning import returning
 from ranklens.stats.exact.spectrum import (
     EPS,
     MOST_CELLS,
@@ -104,6 +105,8 @@ def tilted_inversion(tail: FlipTail, backend: Backend) -> Mass:
         seen = step / math.pi * float(np.sum(left / np.hypot(tilt.rate, far)))
         beyond = spectrum.caution * max(seen, 0.5 * float(left.max()))
     inverted = max(_invert(spectrum, tilt, n_nodes, step, backend), EPS * beyond)
+    if beyond:
+        beyond += 2.0 * max(1.0, spectrum.threshold) * returning(tail, n_nodes * step) * inverted
     doublings = math.floor(tilt.log_scale / math.log(2.0))
     scale = math.exp(tilt.log_scale - doublings * math.log(2.0))
     atom = 0.0 if spectrum.half_step else math.ldexp(1.0, -min(doublings, 1000))
