@@ -55,6 +55,8 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
             multiples[places] = np.rint(own[fits] * scale[fits, None]).astype(np.int64)
             found[places] = True
     many = ~found & (np.count_nonzero(values, axis=1) >= _MANY)
+    if not many.any():
+        return found, multiples
     units = rounding_units(values, eps)
     for unit in sorted({eps, *units[many].tolist()}):
         places = np.flatnonzero(many & ~found & (units >= unit))

@@ -60,6 +60,8 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
             found[rows[lattice_fits(deltas[rows], largest[rows], _SCALES[i : i + 1], unit[rows])[0]]] = (
                 _SCALES[i]
             )
+            if np.isfinite(found).all():
+                break
     return found
 
 
