@@ -228,4 +228,4 @@ def test_golden_intervals():
     assert (found.low, found.high) == pytest.approx((-0.04305840303, 0.12579113924), abs=1e-10)
     p = permutation_test(deltas, margin=0.05, alternative="greater", **design)
     assert p == pytest.approx(238 / 10_001, rel=1e-14)
-    assert str(found).endswith("(95% bca interval, 40 queries, 10000 resamples, seed 0)")
+    assert str(found).endswith("(95% bca interval, 40 queries in 20 units, 10000 resamples, seed 0)")

@@ -29,9 +29,15 @@ def table_queries(
             chosen = _chosen(path, frame.columns, columns or {})
         else:
             separator = "\t" if suffix_of(path) == ".tsv" else ","
-            head = polars.read_csv(bytes(text.content()), separator=separator, n_rows=0)
-            chosen = _chosen(path, head.columns, columns or {})
-            frame = _delimited(path, text, separator, head.columns, chosen)
+            names = polars.read_csv(
+                bytes(text.content()),
+                separator=separator,
+                n_rows=0,
+                infer_schema=False,
+                truncate_ragged_lines=True,
+            ).columns
+            chosen = _chosen(path, names, columns or {})
+            frame = _delimited(path, text, separator, names, chosen)
     except polars.exceptions.PolarsError as error:
         raise DataError(f"the table cannot be read: {error}", file=path) from error
     try:
@@ -72,7 +78,7 @@ def _delimited(
     )
     frame = frame.filter(~polars.all_horizontal(polars.all().is_null()))
     # Digits beyond 64 bits.
-    wide = [name for name, kind in frame.schema.items() if kind in (polars.Int128, polars.UInt128)]
+    wide = [name for name, kind in frame.schema.items() if str(kind) in ("Int128", "UInt128")]
     frame = frame.with_columns(polars.col(name).cast(polars.Float64) for name in wide)
     return frame.with_columns(restored(frame[name]) for name in ids)
 
