@@ -44,7 +44,9 @@ def test_few_queries_warn_at_the_callers_line():
 
 def test_enough_queries_do_not_warn():
     values = {f"q{i}": 0.5 for i in range(MIN_QUERIES)}
-    paired_deltas(values, values)
+    queries, deltas = paired_deltas(values, values)
+    assert len(queries) == MIN_QUERIES
+    assert not np.any(deltas)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
