@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ltr_data import Floats, lambdarank_example, pairs_of, svmlight, with_gaps
-from tree_checks import HOST, check_by_coalitions, check_trees, interventional
+from tree_checks import HOST, any_category, check_by_coalitions, check_trees, interventional
 
 from ranklens.core import DataError, ModelError
 from ranklens.explain import pairwise
@@ -92,6 +94,27 @@ def test_categorical_splits_are_exact(example: tuple[Floats, Floats, Any]) -> No
     a, b = pairs_of(strange, 200)
     check_trees(model, a, b, atol=1e-12)
     check_by_coalitions(model, a[:3], b[:3], k=8, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def by_category() -> LightGBMModel:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 40, 1500), rng.normal(size=1500)]).astype(np.float64)
+    rows[::9, 0] = np.nan
+    grades = rng.normal(size=41)[np.nan_to_num(rows[:, 0], nan=40).astype(int)] + 0.1 * rows[:, 1]
+    settings = {"min_data_per_group": 1, "cat_smooth": 1, "objective": "regression"}
+    data = lightgbm.Dataset(rows, grades, categorical_feature=[0])
+    return LightGBMModel(lightgbm.train({**QUIET, **settings}, data, 5))
+
+
+@given(values=st.lists(any_category(), min_size=1, max_size=20))
+def test_any_number_is_the_category_that_lightgbm_reads(
+    by_category: LightGBMModel, values: list[float]
+) -> None:
+    rows = np.column_stack([values, np.zeros(len(values))])
+    ensemble = by_category.trees()
+    assert ensemble is not None
+    np.testing.assert_allclose(ensemble.scores(rows), by_category.score(rows), rtol=0, atol=1e-12)
 
 
 def test_linear_leaves_are_named_and_left_to_model_calls(example: tuple[Floats, Floats, Any]) -> None:

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ltr_data import Floats, lambdarank_example, pairs_of, svmlight, with_gaps
-from tree_checks import HOST, check_by_coalitions, check_trees, for_shap, interventional
+from tree_checks import HOST, any_category, check_by_coalitions, check_trees, for_shap, interventional
 
+from ranklens.arrays import Backend
 from ranklens.core import DataError, ModelError
+from ranklens.explain import pairwise_many
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.xgboost import XGBoostModel
 from ranklens.explain.trees import tree_contributions
@@ -100,6 +104,40 @@ def test_categorical_splits_are_exact(example: tuple[Floats, Floats, Any]) -> No
     a, b = pairs_of(rows, 100)
     check_trees(model, a, b, atol=SINGLE)
     check_by_coalitions(model, a[:2], b[:2], k=8, atol=SINGLE)
+
+
+@pytest.fixture(scope="module", params=[1, 100], ids=["sets", "one category"])
+def by_category(request: pytest.FixtureRequest) -> XGBoostModel:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 40, 1500), rng.normal(size=1500)]).astype(np.float64)
+    rows[::9, 0] = np.nan
+    grades = rng.normal(size=41)[np.nan_to_num(rows[:, 0], nan=40).astype(int)] + 0.1 * rows[:, 1]
+    data = xgboost.DMatrix(rows, grades, feature_types=["c", "q"], nthread=1)
+    return XGBoostModel(xgboost.train({"nthread": 1, "max_cat_to_onehot": request.param}, data, 5))
+
+
+@given(values=st.lists(any_category(), min_size=1, max_size=20))
+def test_any_number_is_the_category_that_xgboost_reads(
+    by_category: XGBoostModel, values: list[float]
+) -> None:
+    rows = np.column_stack([values, np.zeros(len(values))])
+    ensemble = by_category.trees()
+    assert ensemble is not None
+    np.testing.assert_allclose(ensemble.scores(rows), by_category.score(rows), rtol=0, atol=SINGLE)
+
+
+def test_a_small_negative_number_is_no_category_on_any_backend(
+    by_category: XGBoostModel, user_backend: Backend
+) -> None:
+    values = np.asarray([-1.5, -1.0, -0.75, -(2.0**-20), -0.0, 0.5, 39.0, 40.0, np.nan], dtype=np.float32)
+    b = np.column_stack([values, np.zeros_like(values)])
+    a = np.full_like(b, 3.0)
+    there_a, there_b = (user_backend.xp.asarray(rows, device=user_backend.device) for rows in (a, b))
+    found = pairwise_many(by_category, there_a, there_b, method="tree")
+    np.testing.assert_allclose(found.score_b, by_category.score(b), rtol=0, atol=SINGLE)
+    np.testing.assert_allclose(
+        found.contributions.sum(axis=1), by_category.score(b) - by_category.score(a), rtol=0, atol=2 * SINGLE
+    )
 
 
 def test_linear_boosters_and_classes_are_left_to_model_calls(example: tuple[Floats, Floats, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tree_games import enumerated
 
@@ -30,6 +32,16 @@ def check_trees(model: TreeModel, a: Floats, b: Floats, *, atol: float) -> Float
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     assert (found[same] == 0.0).all()
     return found
+
+
+def any_category() -> st.SearchStrategy[float]:
+    """Return numbers that are a category, lie between two, or are none: odd, negative, huge, missing."""
+    narrow = st.floats(-3.0, 70.0) | st.floats(-1.0, 0.0) | st.integers(-3, 70).map(float)
+    large = st.floats(2.0**23, 2.0**65) | st.integers(2**24 - 2, 2**33 + 70).map(float)
+    odd = st.sampled_from(
+        [math.nan, -0.0, -1e-35, -1e-46, 3.9999999999, 2.0**24 + 3, 2.0**32 + 3, -(2.0**40)]
+    )
+    return narrow | large | odd
 
 
 def check_by_coalitions(model: TreeModel, a: Floats, b: Floats, *, k: int, atol: float) -> None:

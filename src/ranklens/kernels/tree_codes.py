@@ -59,14 +59,14 @@ def number_codes(values: Any, thresholds: Any, zero: bool) -> Any:
     return xp.where(xp.isnan(values), 0, codes)
 
 
-def category_codes(values: Any, categories: Any) -> Any:
+def category_codes(values: Any, categories: Any, *, downwards: bool) -> Any:
     """Return 0 for NaN, 1 + i for the i-th of the sorted `categories`, and 1 + their number for others.
 
-    A value counts as the integer towards zero.
+    A value counts as the integer towards zero, or the next lower one if `downwards`.
     """
     xp = namespace(values)
     n = categories.shape[0]
-    whole = xp.trunc(values)
+    whole = xp.floor(values) if downwards else xp.trunc(values)
     place = xp.clip(xp.searchsorted(categories, whole, side="left"), max=n - 1)
     codes = xp.where(xp.take(categories, place) == whole, place + 1, n + 1)
     return xp.where(xp.isnan(values), 0, codes)

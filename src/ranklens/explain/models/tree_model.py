@@ -121,9 +121,10 @@ def probe_rows(
         with np.errstate(over="ignore"):
             above = np.nextafter(marks, marks.dtype.type(np.inf))
         between = marks[1:] / 2 + marks[:-1] / 2
-        some = np.concatenate(
-            [marks, above, between, feature.categories, feature.categories + 1, [0.0, ensemble.missing]]
-        )
+        listed = feature.categories
+        # What lies between two categories, or below all of them, the libraries read in their own ways.
+        beside = [] if not listed.size else [listed + 1, listed + 0.5, listed - 0.5, [-1.0]]
+        some = np.concatenate([marks, above, between, listed, *beside, [0.0, ensemble.missing]])
         some = np.append(some[np.isfinite(some)], [np.nan] * nan)
         rows[:, feature.column] = rng.choice(some, n)
     return rows

@@ -58,7 +58,8 @@ class DeviceCoding:
         if not self._categories:
             return codes
         rows = [codes[place, :] for place in range(codes.shape[0])]
-        number = compiled(category_codes, self._backend)
+        number = compiled(category_codes, self._backend, static=("downwards",))
+        downwards = self._coding.reading.downwards
         for place, categories in self._categories.items():
-            rows[place] = xp.astype(number(values[place, :], categories), xp.int32)
+            rows[place] = xp.astype(number(values[place, :], categories, downwards=downwards), xp.int32)
         return xp.stack(rows)

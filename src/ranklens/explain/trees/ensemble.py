@@ -42,6 +42,8 @@ class TreeEnsemble:
         Whether the model rounds its input to float32 before it compares.
     missing : float
         A number that the model takes for a missing value, as it does NaN; NaN where there is none.
+    downwards : bool
+        Whether no number below zero is a category; else those above -1 are category 0.
 
     Examples
     --------
@@ -63,13 +65,20 @@ class TreeEnsemble:
     offset: float = 0.0
     single: bool = False
     missing: float = math.nan
+    downwards: bool = False
 
     @classmethod
     def of(
-        cls, trees: Iterable[Tree], n_features: int, *, offset: float = 0.0, single: bool = False
+        cls,
+        trees: Iterable[Tree],
+        n_features: int,
+        *,
+        offset: float = 0.0,
+        single: bool = False,
+        downwards: bool = False,
     ) -> TreeEnsemble:
         """Join parsed trees."""
-        return cls(joined(list(trees)), n_features, offset, single)
+        return cls(joined(list(trees)), n_features, offset, single, downwards=downwards)
 
     @property
     def n_trees(self) -> int:
@@ -86,7 +95,7 @@ class TreeEnsemble:
     @functools.cached_property
     def coding(self) -> Coding:
         """The codes of the feature values that the trees tell apart."""
-        return coding_of(self.nodes, Reading(self.single, self.missing))
+        return coding_of(self.nodes, Reading(self.single, self.missing, self.downwards))
 
     @functools.cached_property
     def branching(self) -> Branching:

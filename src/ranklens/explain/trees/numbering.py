@@ -88,7 +88,7 @@ class Numbering:
         for place, feature in self.others:
             values = reading.on_host(points[:, feature.column])
             if feature.categories.size:
-                found[place] = category_codes(values, feature.categories)
+                found[place] = category_codes(values, feature.categories, downwards=reading.downwards)
             else:
                 found[place] = number_codes(values, feature.thresholds, feature.zero)
         return found

@@ -20,6 +20,9 @@ class Reading:
         Whether it rounds to float32 first.
     missing : float
         A number that it takes for a missing value, as it does NaN; NaN where there is no such number.
+    downwards : bool
+        Whether a number between two categories counts as the lower one, so that -0.5 is none; else it counts
+        as the one towards zero, and -0.5 as category 0.
 
     Examples
     --------
@@ -29,6 +32,7 @@ class Reading:
 
     single: bool = False
     missing: float = math.nan
+    downwards: bool = False
 
     def on_host(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return `values` as float64, as the model compares them."""

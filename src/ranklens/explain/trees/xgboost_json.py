@@ -56,7 +56,7 @@ def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -
     trees = [_tree(tree, weight) for tree, weight in zip(grown["trees"], weights, strict=True)]
     offset = _margin(str(parameters["base_score"]), learner["objective"]["name"])
     n_features = int(parameters["num_feature"])
-    ensemble = TreeEnsemble.of(trees, n_features, offset=offset, single=True)
+    ensemble = TreeEnsemble.of(trees, n_features, offset=offset, single=True, downwards=True)
     return XGBoostJSON(tuple(learner.get("feature_names", ())), ensemble)
 
 
