@@ -1,6 +1,7 @@
 """``ranklens explain``: which column of a model a number of a LETOR file is, and what a line leaves out."""
 
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -92,16 +93,29 @@ def explained(command, model, *options):
 
 def test_a_lightgbm_model_of_the_file_itself_counts_from_zero(command):
     booster = lightgbm_model()
-    done = explained(command, "model.txt")
-    assert "taken to count from 0" in done.stderr
+    done = explained(command, "model.txt", "--first", "0")
+    assert done.stderr == ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ndcg(booster.predict(DATA))
     assert mean(done) == pytest.approx(expected, abs=1e-12)
-    asked = explained(command, "model.txt", "--first", "0")
-    assert asked.stderr == ""
-    assert baseline(asked) == baseline(done)
     assert mean(explained(command, "model.txt", "--first", "1")) < expected
+
+
+@pytest.mark.parametrize("columns", [None, [0, 1, 2, 3, 4]])
+def test_one_feature_less_than_a_model_that_never_looks_at_its_first_is_refused(command, columns):
+    if columns is not None:
+        # The first feature is the same for all, and the last is missing in what is explained.
+        lines = [re.sub(r" 1:\S+", "", line) for line in Path(DATA).read_text().splitlines()]
+        Path(DATA).write_text("\n".join(lines) + "\n")
+    lightgbm_model(columns)
+    if columns is not None:
+        Path(DATA).write_text("\n".join(re.sub(r" 5:\S+", "", line) for line in lines) + "\n")
+    done = explained(command, "model.txt")
+    assert done.exit_code == 1
+    assert "its first may be feature 0 or 1: add --first 0" in done.stderr
+    assert "--first 1" in done.stderr
+    assert explained(command, "model.txt", "--first", "1").exit_code == 0
 
 
 def test_a_lightgbm_model_of_an_array_counts_from_one(command):
@@ -114,10 +128,11 @@ def test_a_lightgbm_model_of_an_array_counts_from_one(command):
 
 def test_an_xgboost_model_of_the_file_itself_misses_what_a_line_leaves_out(command):
     expected = ndcg(xgboost_model())
-    done = explained(command, "model.json")
-    assert "taken to count from 0" in done.stderr
+    done = explained(command, "model.json", "--first", "0")
     assert mean(done) == pytest.approx(expected, abs=1e-12)
-    assert mean(explained(command, "model.json", "--missing", "zero")) != pytest.approx(expected, abs=1e-3)
+    assert mean(explained(command, "model.json", "--missing", "zero", "--first", "0")) != pytest.approx(
+        expected, abs=1e-3
+    )
 
 
 def test_what_the_counts_do_not_say_is_asked(command):
@@ -134,7 +149,8 @@ def test_what_the_counts_do_not_say_is_asked(command):
 def test_models_that_read_a_file_differently_need_a_word(command):
     xgboost_model()
     lightgbm_model()
-    done = explained(command, "model.txt", "--compare-with", "model.json", "--names", "a,b,c,d,e,f")
+    both = ("--compare-with", "model.json", "--names", "a,b,c,d,e,f")
+    done = explained(command, "model.txt", *both, "--first", "0")
     assert done.exit_code == 1
     assert "the two models read DATA differently" in done.stderr
     assert "add --missing zero|nan" in done.stderr

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklens.core import DataError, DataWarning
+from ranklens.core import DataError
 from ranklens.io import read_letor
 
 LINES = b"""# a title
@@ -41,8 +41,9 @@ def test_features_may_be_counted_from_zero():
 
 
 def test_one_column_more_than_features_may_be_a_model_that_counts_from_zero():
-    with pytest.warns(DataWarning, match=r"numbered up to 3, and n_features=4.* pass first=0, or first=1"):
-        seven, _ = read_letor(LINES, n_features=4)
+    with pytest.raises(DataError, match=r"numbered up to 3, and n_features=4.* pass first=0 .* first=1"):
+        read_letor(LINES, n_features=4)
+    seven, _ = read_letor(LINES, n_features=4, first=1)
     assert seven.features[0].tolist() == [0.5, 0.0, -0.2, 0.0]
     seven, _ = read_letor(LINES, n_features=4, first=0)
     assert seven.features[0].tolist() == [0.0, 0.5, 0.0, -0.2]

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklens.cli.failures import UseError
-from ranklens.core import DataWarning
-from ranklens.core.user_line import warn_user
 from ranklens.io.letor import queries_of_lines, read_lines
 from ranklens.io.letor_lines import LetorLines
 
@@ -57,7 +55,8 @@ def first_feature(lines: LetorLines, model: Any) -> int:
 
     LightGBM and XGBoost, trained on such a file by themselves, take its numbers for columns: the model has
     one column more than the file has features, the first of which it cannot look at. Arrays of the features
-    have no such column.
+    have no such column, but a model of one may also not look at its first feature, and a file may lack the
+    last: what could be either is refused.
     """
     (smallest, largest), width = lines.span(), len(model.names)
     if smallest == 0:
@@ -65,18 +64,10 @@ def first_feature(lines: LetorLines, model: Any) -> int:
     if model.first_feature is not None or largest >= width:
         return 1
     read, one_more = model.columns_read(), largest == width - 1
-    unread = read is not None and 0 not in read
     if read is None and one_more:
         raise _ambiguous(lines, model, f"whether it looks at {model.names[0]} cannot be seen")
-    if unread and one_more:
-        warn_user(
-            f"{lines.file} numbers its features up to {largest}, and {model.kind} has {width}, the first of "
-            "which it never looks at; taken to count from 0, as LightGBM and XGBoost do when they read such "
-            "a file (--first 1 if that is wrong)",
-            DataWarning,
-        )
-        return 0
-    if unread and all(_AUTOMATIC.fullmatch(name) for name in model.names):
+    unread = read is not None and 0 not in read
+    if unread and (one_more or all(_AUTOMATIC.fullmatch(name) for name in model.names)):
         raise _ambiguous(lines, model, f"it never looks at {model.names[0]}")
     return 1
 

@@ -193,8 +193,8 @@ class _Alignment:
         advice = f"name them, or give read_letor n_features={known}"
         if known == width + 1:
             advice += (
-                ", and first=0 for a model that LightGBM or XGBoost trained on such a file by itself: it "
-                "counts features from 0"
+                " and first=0 (for a model that LightGBM or XGBoost trained on such a file by itself: it "
+                "counts features from 0) or first=1"
             )
         return DataError(
             f"query {query.query_id!r} has {width} features without names, and the model {known}; {advice}"

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.core import DataError, DataWarning
-from ranklens.core.user_line import warn_user
+from ranklens.core import DataError
 from ranklens.io.letor_lines import LetorLines
 from ranklens.io.query_features import QueryFeatures, checked_query
 from ranklens.io.sources import load, source_name
@@ -50,7 +49,8 @@ def read_letor(
         The value of features that a line leaves out: 0, or ``float("nan")``.
     first : int, optional
         The number of the first feature: 0 or 1. By default 1, unless a line has a feature 0. A model that
-        LightGBM or XGBoost trained on a file by itself counts from 0, whatever the file's smallest number.
+        LightGBM or XGBoost trained on a file by itself counts from 0, whatever the file's smallest number:
+        pass 0 for it.
     query_sizes : path or sequence of int, optional
         How many lines each query has, for lines without ``qid:``; with it, an error. By default a file of the
         same name ending in ``.query`` is looked for.
@@ -63,12 +63,8 @@ def read_letor(
     Raises
     ------
     DataError
-        With the number of the line, for whatever cannot be read.
-
-    Warns
-    -----
-    DataWarning
-        When `n_features` is one more than the largest number and `first` is left open.
+        With the number of the line, for whatever cannot be read; when `n_features` is one more than the
+        largest number and `first` is left open, since the features may then be numbered from 0 or from 1.
 
     Examples
     --------
@@ -77,7 +73,7 @@ def read_letor(
     """
     lines = read_lines(source)
     if first is None and names is None and n_features is not None:
-        _warn_of_numbering(lines, n_features)
+        _refuse_two_numberings(lines, n_features)
     return queries_of_lines(lines, source, names, n_features, missing, first, query_sizes)
 
 
@@ -112,14 +108,14 @@ def queries_of_lines(
     return tuple(_queries(lines, matrix, _query_of_lines(lines, source, query_sizes), labels))
 
 
-def _warn_of_numbering(lines: LetorLines, n_features: int) -> None:
+def _refuse_two_numberings(lines: LetorLines, n_features: int) -> None:
     smallest, largest = lines.span()
     if smallest > 0 and n_features == largest + 1:
-        warn_user(
-            f"{lines.file}: the features are numbered up to {largest}, and n_features={n_features}; taken to "
-            "count from 1, with the last one missing everywhere. A model that LightGBM or XGBoost trained on "
-            "such a file by itself counts from 0: pass first=0, or first=1 where this is right",
-            DataWarning,
+        raise DataError(
+            f"the features are numbered up to {largest}, and n_features={n_features}, so that the first may "
+            "be 0 or 1: pass first=0 for a model that LightGBM or XGBoost trained on such a file by itself, "
+            "else first=1",
+            file=lines.file,
         )
 
 
