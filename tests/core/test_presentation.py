@@ -29,6 +29,14 @@ def test_p_values_keep_two_digits_when_they_are_small(p, text):
     assert p_text(p) == text
 
 
+@given(st.floats(0.0, 1.0), st.sampled_from([0.05, 0.01, 0.001, 1e-5, 0.1]))
+def test_a_p_value_never_prints_as_the_level_from_which_it_differs(p, level):
+    shown = float(p_text(p, level))
+    if abs(p - level) > 1e-9 * level:
+        assert (shown < level) == (p < level)
+    assert shown == pytest.approx(p, rel=0.06, abs=1e-4)
+
+
 def test_nested_values_become_plain_and_fit_for_json():
     assert plain({"a": (1, float("inf")), "b": [None, float("nan")]}) == {"a": [1, None], "b": [None, None]}
 

@@ -107,6 +107,8 @@ def test_an_interval_without_zero_beside_a_large_p_value_is_explained():
     note = disagreement_note(row)
     assert "3 non-zero differences cannot give a p-value below 0.2500" in note
     assert note in str(row)
+    sampled = dataclasses.replace(row, p_value=0.2469, n_permutations=10_000)
+    assert "p-value below 0.2500 but for the noise of random flips, and a" in disagreement_note(sampled)
 
 
 def test_an_interval_with_zero_beside_a_small_p_value_is_explained():

@@ -32,15 +32,16 @@ def _values(field: str, by_query: Mapping[str, str]) -> str:
 def in_words(rows: Sequence[ComparisonResult], visible: Visible) -> list[str]:
     """Explain the surest verdict, and one that stays open, if there is one."""
     best = max(rows, key=lambda row: row.delta or 0.0)
+    p, q = (p_text(value, best.alpha) for value in (best.p_value, best.q_value))
     lines = [
         f"{best.run_b} beats {best.run_a} on {best.wins} of {best.n_queries} queries, loses on {best.losses} "
         f"and ties on {best.ties}; on average it gains {fixed(best.delta)} {best.metric}.",
         "Other queries would have given another average. Drawing such samples of queries again and again, "
         f"95% of the averages lie in {interval(best)}.",
         "If neither system were better, each query's difference could as well have had the other sign; with "
-        f"signs at random, an average this large comes up with probability p = {p_text(best.p_value)}.",
+        f"signs at random, an average this large comes up with probability p = {p}.",
         f"{len(rows)} comparisons were made, and one in twenty can look good by chance: q = "
-        f"{p_text(best.q_value)} is p with that taken into account. Below 0.05 the verdict stands.",
+        f"{q} is p with that taken into account. Below 0.05 the verdict stands.",
     ]
     still_open = next((row for row in rows if not row.significant), None)
     if still_open is not None:

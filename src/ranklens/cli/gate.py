@@ -249,8 +249,8 @@ def _numbers(rows: Iterator[Row]) -> str:
     from ranklens.core.presentation import fixed, p_text
 
     return "; ".join(
-        f"delta {fixed(row.delta, sign=True)}, p {p_text(row.p_value)}"
-        + (f", q {p_text(row.q_value)}" if row.q_value is not None else "")
+        f"delta {fixed(row.delta, sign=True)}, p {p_text(row.p_value, row.alpha)}"
+        + (f", q {p_text(row.q_value, row.alpha)}" if row.q_value is not None else "")
         for row in rows
     )
 

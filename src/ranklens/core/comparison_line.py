@@ -33,12 +33,12 @@ def comparison_line(row: ComparisonResult) -> str:
     sample = _sample(row)
     if not row.tested:
         return f"{head} ({sample}: too few to test)"
-    corrected = f", q {p_text(row.q_value)}" if row.q_value is not None else ""
+    corrected = f", q {p_text(row.q_value, row.alpha)}" if row.q_value is not None else ""
     disagreement = disagreement_note(row)
     note = "" if disagreement is None else f"; note: {disagreement}"
     return (
         f"{head} [{fixed(row.ci_low, sign=True)}, {fixed(row.ci_high, sign=True)}], "
-        f"p {p_text(row.p_value)}{corrected}{_tested_for(row)} "
+        f"p {p_text(row.p_value, row.alpha)}{corrected}{_tested_for(row)} "
         f"({row.wins}/{row.ties}/{row.losses} wins/ties/losses over {sample})"
         f"{note}"
     )

@@ -49,9 +49,9 @@ def comparison_cells(rows: Sequence[ComparisonResult]) -> tuple[list[str], list[
         "interval": [_interval(row) for row in rows],
         "together": [_together(row) for row in rows],
         "p": [_p(row) for row in rows],
-        "q": [p_text(row.q_value) for row in rows],
-        "p (t)": [p_text(row.p_t) for row in rows],
-        "p (Wilcoxon)": [p_text(row.p_wilcoxon) for row in rows],
+        "q": [p_text(row.q_value, row.alpha) for row in rows],
+        "p (t)": [p_text(row.p_t, row.alpha) for row in rows],
+        "p (Wilcoxon)": [p_text(row.p_wilcoxon, row.alpha) for row in rows],
         "w/t/l": [f"{row.wins}/{row.ties}/{row.losses}" for row in rows],
     }
     if all(row.segment is None for row in rows):
@@ -130,7 +130,7 @@ def _p(row: ComparisonResult) -> str:
     if row.p_value is not None and row.log10_p is not None and row.log10_p < -307.0:
         exponent = math.floor(row.log10_p)
         return f"{10.0 ** (row.log10_p - exponent):.1f}e{exponent}"
-    return p_text(row.p_value)
+    return p_text(row.p_value, row.alpha)
 
 
 def _interval_line(rows: Sequence[ComparisonResult]) -> str:

@@ -236,7 +236,7 @@ class PPIComparison(Presentable):
         return Presentable.to_dict(self) | {"significant": self.significant}
 
     def __str__(self) -> str:
-        corrected = f", q {p_text(self.q_value)}" if self.q_value is not None else ""
+        corrected = f", q {p_text(self.q_value, self.alpha)}" if self.q_value is not None else ""
         proxy = (
             "" if self.proxy_delta is None else f"; the proxy alone says {fixed(self.proxy_delta, sign=True)}"
         )
@@ -249,7 +249,7 @@ class PPIComparison(Presentable):
             f"{self.metric}: B {fixed(self.mean_b)} vs A {fixed(self.mean_a)}, "
             f"delta {fixed(self.delta, sign=True)} "
             f"[{fixed(self.ci_low, sign=True)}, {fixed(self.ci_high, sign=True)}], "
-            f"p {p_text(self.p_value)}{corrected} (lambda {self.lam:.3f}, {self.n_gold} gold and "
+            f"p {p_text(self.p_value, self.alpha)}{corrected} (lambda {self.lam:.3f}, {self.n_gold} gold and "
             f"{self.n_proxy} proxy-only queries{proxy}{one_sided})"
         )
 

@@ -50,13 +50,14 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
     rejected = result.p_value < result.alpha
     if excluded == rejected:
         return None
+    shown = p_text(result.p_value, result.alpha)
     if rejected:
         return (
-            f"the interval includes 0 though p {p_text(result.p_value)} is below {result.alpha:g}: the test "
+            f"the interval includes 0 though p {shown} is below {result.alpha:g}: the test "
             "asks whether the differences are symmetric around 0, the interval where their mean lies; few "
             "queries or a few large differences let the two part; do not call this settled"
         )
-    head = f"the interval excludes 0 though p {p_text(result.p_value)} is not below {result.alpha:g}: "
+    head = f"the interval excludes 0 though p {shown} is not below {result.alpha:g}: "
     if 0 < result.n_permutations < 1.0 / result.alpha:
         return (
             f"{head}{counted(result.n_permutations, 'random flip')} cannot give a p-value below "
@@ -67,9 +68,8 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
     smallest = smallest_p_value(n, result.alternative)
     if smallest >= result.alpha:
         return (
-            f"{head}{n} {noun} cannot give a p-value below "
-            f"{p_text(smallest)}, and {article} {result.interval} interval of so few is too narrow; "
-            "trust the p-value"
+            f"{head}{n} {noun} cannot give a p-value below {p_text(smallest)}{_noise(result, smallest)}, "
+            f"and {article} {result.interval} interval of so few is too narrow; trust the p-value"
         )
     if result.p_value >= _FAR * result.alpha:
         return (
@@ -85,6 +85,12 @@ below 0.2500, and a percentile interval of so few is too narrow; trust the p-val
         f"{head}{article} {result.interval} interval of {size} is somewhat too narrow, and near "
         "the boundary that shows; trust the p-value"
     )
+
+
+def _noise(result: ComparisonResult, smallest: float) -> str:
+    """Say why a sampled p-value can stand below the smallest that there is."""
+    sampled = result.n_permutations > 0 and result.p_value is not None and result.p_value < smallest
+    return " but for the noise of random flips" if sampled else ""
 
 
 def _flipped(result: ComparisonResult) -> tuple[int, str]:

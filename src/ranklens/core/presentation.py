@@ -10,6 +10,8 @@ from typing import Any
 
 _LARGE = 1e12
 """From here on a number is printed with an exponent."""
+_MORE_DIGITS = 6
+"""A p-value closer to its level than these digits show is printed as the level."""
 
 
 def fixed(value: float | None, digits: int = 4, *, sign: bool = False) -> str:
@@ -39,17 +41,28 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
-def p_text(p: float | None) -> str:
+def p_text(p: float | None, level: float | None = None) -> str:
     """Format a p-value: four decimals, or two significant digits when that would print zero.
+
+    A value that would print as the level of its test, and lies on one side of it, gets the digits that show
+    the side.
 
     Examples
     --------
     >>> p_text(0.0425), p_text(3.2e-7), p_text(1.0)
     ('0.0425', '3.2e-07', '1.0000')
+    >>> p_text(0.049987, 0.05), p_text(0.050001, 0.05), p_text(0.05, 0.05)
+    ('0.04999', '0.050001', '0.0500')
     """
     if p is None:
         return "–"
-    return f"{p:.4f}" if p >= 0.0001 or p == 0.0 else f"{p:.1e}"
+    digits, style = (4, "f") if p >= 0.0001 or p == 0.0 else (1, "e")
+    text = f"{p:.{digits}{style}}"
+    for more in range(_MORE_DIGITS):
+        longer = f"{p:.{digits + more}{style}}"
+        if level is None or float(longer) != level:
+            return longer
+    return text
 
 
 class Presentable:
