@@ -13,6 +13,7 @@ from ranklens.cli.document import Document, Table
 from ranklens.cli.formats import as_csv, as_json, as_latex, as_markdown, as_text, as_trec
 from ranklens.cli.measure_words import split_names, spread
 from ranklens.core.files import new_folder, write_text
+from ranklens.core.widths import text_width
 
 DOCUMENT = Document(
     headline=["dense is better than bm25 by 0.0500"],
@@ -52,6 +53,19 @@ def test_json_has_no_nan_and_no_infinity():
     assert found["delta"] is None
     assert found["nested"] == [{"high": None}]
     assert list(found)[:2] == ["schema_version", "command"]
+
+
+def test_the_bytes_of_a_file_name_that_are_no_text_are_escaped():
+    document = Document(records=[{"run": "caf\udce9"}], payload={"run": "caf\udce9 \u00e9"})
+    text = as_json(document, {})
+    assert json.loads(text.encode("utf-8").decode())["run"] == "caf\udce9 \u00e9"
+    assert as_csv(document).encode("utf-8").splitlines()[1] == rb"caf\udce9"
+
+
+def test_sentences_with_wide_characters_fit_the_terminal():
+    document = Document(headline=["検索 " * 30], tables=[Table(None, ["run", "n"], [["検索" * 30, "1"]])])
+    for line in as_text(document, width=60).splitlines():
+        assert text_width(line) <= 60
 
 
 def test_csv_keeps_numbers_numbers_and_makes_text_harmless():

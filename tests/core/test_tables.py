@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.core.tables import is_numeric, latex_text, markdown_text, render_table, visible
+from ranklens.core.widths import shortened, text_width
 
 
 def test_numbers_align_right_and_text_left():
@@ -44,6 +45,22 @@ def test_terminal_escapes_and_newlines_are_shown_not_obeyed():
 def test_bidirectional_overrides_and_lone_surrogates_are_shown():
     assert visible("a\u202eb\ud800") == r"a\u202eb\ud800"
     assert visible("naïve 検索") == "naïve 検索"
+
+
+WIDE = st.text(st.sampled_from("ab 検索エ\u0308üÅ"), max_size=12)
+
+
+@given(st.lists(st.tuples(WIDE, st.integers(0, 99)), min_size=1, max_size=5))
+def test_columns_stay_aligned_under_wide_and_combining_characters(rows):
+    lines = render_table(["run", "wins"], [[run, wins] for run, wins in rows]).splitlines()
+    assert len({text_width(line) for line in lines}) == 1
+
+
+@given(WIDE, st.integers(1, 12))
+def test_a_shortened_text_fits(text, width):
+    cut = shortened(text, width)
+    assert text_width(cut) <= width
+    assert cut == text or (cut.endswith("…") and text.startswith(cut[:-1]))
 
 
 def test_latex_escapes_names_and_caption():

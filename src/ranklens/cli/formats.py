@@ -16,11 +16,16 @@ import click
 
 from ranklens.cli.document import Document, Table
 from ranklens.core.tables import Cell, markdown_text, render_table, visible
+from ranklens.core.widths import shortened, text_width
 
 SCHEMA_VERSION = 1
 WIDEST_CELL = 40
 """Longer texts are cut in tables for people; every other format has all of them."""
 FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""What stands for the bytes of a file name that are not UTF-8; no file of text may hold it."""
+_COMPANION = "\ue000"
+"""Of the private use area, which `visible` leaves in no text."""
 
 
 def as_text(document: Document, *, width: int | None = None, style: bool = False) -> str:
@@ -81,7 +86,8 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
 
     def cell(value: Any) -> Any:
         if isinstance(value, str):
-            return value if raw else neutralise(value)
+            text = _SURROGATE.sub(lambda found: visible(found[0]), value)
+            return text if raw else neutralise(text)
         if isinstance(value, bool):
             return str(value).lower()
         return "" if value is None or _is_not_finite(value) else value
@@ -97,7 +103,8 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
 def as_json(document: Document, frame: Mapping[str, Any]) -> str:
     """Return `frame` and the payload as JSON; a number that is not finite is null."""
     whole = {"schema_version": SCHEMA_VERSION, **frame, **document.payload}
-    return json.dumps(finite(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(finite(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def as_trec(document: Document) -> str:
@@ -131,8 +138,10 @@ def _table(table: Table, style: str) -> str:
 def _wrapped(text: str, width: int) -> str:
     """Break a sentence into lines, but not between a symbol and its number, as in ``p 0.03``."""
     tied = re.sub(r"\b([pqn]) (?=\d)", "\\1\N{NO-BREAK SPACE}", text)
-    lines = textwrap.fill(tied, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return lines.replace("\N{NO-BREAK SPACE}", " ")
+    # The wrapper counts characters: one that takes two columns gets a companion.
+    wide = tied if tied.isascii() else "".join(c + _COMPANION * (text_width(c) - 1) for c in tied)
+    lines = textwrap.fill(wide, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return lines.replace(_COMPANION, "").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _fitted(table: Table, width: int | None) -> str:
@@ -141,7 +150,7 @@ def _fitted(table: Table, width: int | None) -> str:
     text = _table(table, "table")
     left_out: list[str] = []
     for column in table.spare:
-        if width is None or max(map(len, text.splitlines())) <= width:
+        if width is None or max(map(text_width, text.splitlines())) <= width:
             break
         if column in table.header:
             table = table.without(column)
@@ -151,7 +160,7 @@ def _fitted(table: Table, width: int | None) -> str:
 
 
 def _short(cell: Cell) -> Cell:
-    return f"{cell[: WIDEST_CELL - 1]}…" if isinstance(cell, str) and len(cell) > WIDEST_CELL else cell
+    return shortened(cell, WIDEST_CELL) if isinstance(cell, str) else cell
 
 
 def _markdown(text: str) -> str:

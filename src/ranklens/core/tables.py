@@ -9,12 +9,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from ranklens.core.widths import padded, text_width
+
 FORMATS = ("table", "markdown", "latex")
 
 Cell = str | float | int | None
 
 _NUMBER = re.compile(r"[+\-−±]?(\d[\d.,]*(e[+-]?\d+)?|inf|∞)%?")
 _DASH = "–"
+_GAP = "  "
 
 
 def render_table(
@@ -109,8 +112,18 @@ def _aligned(names: list[str], cells: list[list[str]], numeric: list[bool], styl
 
 
 def _plain(names: list[str], cells: list[list[str]], numeric: list[bool], caption: str | None) -> str:
-    table = _aligned(names, cells, numeric, "simple")
+    # A name is never narrower than its gap, so that the columns of a short header stay apart.
+    columns = zip([name + _GAP for name in names], *cells, strict=True)
+    widths = [max(map(text_width, column)) for column in columns]
+    lines = [names, ["-" * width for width in widths], *(cells or [[""] * len(names)])]
+    right = [bool(cells) and flag for flag in numeric]
+    table = "\n".join(_line(line, widths, right) for line in lines)
     return table if caption is None else f"{visible(caption)}\n\n{table}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    places = zip(cells, widths, right, strict=True)
+    return _GAP.join(padded(cell, width, right=flag) for cell, width, flag in places).rstrip()
 
 
 def _markdown(names: list[str], cells: list[list[str]], numeric: list[bool], caption: str | None) -> str:
