@@ -54,6 +54,8 @@ def test_a_one_sided_test_speaks_of_its_side_only(side, word):
 def test_too_few_queries_are_said_not_hidden():
     text = sentence(result(p_value=None, ci_low=None, ci_high=None, n_queries=7))
     assert "AP: not tested: 7 paired queries" in text
+    one = sentence(result(p_value=None, ci_low=None, ci_high=None, n_queries=1))
+    assert "1 paired query of bm25 and dense is too few" in one
     assert "delta +0.0500" in text
 
 
@@ -66,6 +68,30 @@ def test_many_verdicts_are_counted():
     (text,) = verdict(rows, {}, 0.8)
     assert text.startswith("AP: of 8 runs 4 are better than bm25, 2 worse, and for 1 no difference is shown")
     assert "1 not tested" in text
+
+
+def test_of_many_runs_the_best_and_the_worse_are_named():
+    deltas = [0.1, 0.3, 0.2, -0.1, -0.2, 0.05, 0.04]
+    rows = [result(run_b=f"r{i}", delta=delta) for i, delta in enumerate(deltas)]
+    (text,) = verdict(rows, {}, 0.8)
+    assert text.endswith("(p < 0.05). Best: r1 (+0.3000). Worse: r4 (-0.2000), r3 (-0.1000).")
+    (text,) = verdict([result(run_b=f"r{i}", delta=-0.1 * i) for i in range(1, 9)], {}, 0.8)
+    assert "Best" not in text
+    assert "r8 (-0.8000), r7" in text
+    assert text.endswith(" and 2 more.")
+    (text,) = verdict([result(p_value=0.5)] * 9, {}, 0.8)
+    assert text.endswith("(p < 0.05).")
+
+
+def test_no_loss_by_segment_is_dropped_without_a_word():
+    def rows(n, delta):
+        return [result(run_b=f"r{i}", segment="locale=de", delta=delta) for i in range(n)]
+
+    assert len(segment_verdict(rows(6, -0.1))) == 6
+    told = segment_verdict(rows(9, -0.1) + rows(1, 0.1))
+    assert len(told) == 7
+    assert told[-1] == "by segment: 3 more of 9 tables show a loss."
+    assert segment_verdict(rows(9, 0.1)) == ["by segment: none of 9 tables shows a loss."]
 
 
 def test_lost_segments_come_with_their_numbers():

@@ -86,7 +86,7 @@ def test_a_coverage_short_of_all_is_told_where_all_is_asked_for(command):
     Path("most.run").write_text("\n".join(Path(WEAK).read_text().splitlines()[2:]) + "\n")
     done = command("eval", QRELS, "most.run", "--min-coverage", "1")
     assert done.exit_code == 3
-    assert "most answers 39 of 40 judged queries" in done.stderr
+    assert "most answers 39 of 40 judged queries; the other 1 scores 0" in done.stderr
     assert "warning" not in command("eval", QRELS, "most.run").stdout
 
 

@@ -49,7 +49,9 @@ def check_coverage(evaluations: Mapping[str, Evaluation], least: float | None) -
 
 def _coverage(name: str, e: Evaluation) -> str:
     n_judged = e.n_queries + (e.n_not_retrieved if e.missing == "skip" else 0)
-    others = f"the other {e.n_not_retrieved} {'score 0' if e.missing == 'zero' else 'are left out'}"
+    n = e.n_not_retrieved
+    words = {"zero": ("scores 0", "score 0"), "skip": ("is left out", "are left out")}[e.missing]
+    others = f"the other {n} {words[n > 1]}"
     return f"{name} answers {n_judged - e.n_not_retrieved} of {n_judged} judged queries; {others}"
 
 

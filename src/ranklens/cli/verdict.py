@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ranklens.core import ComparisonResult
 from ranklens.core.comparisons import confidence
-from ranklens.core.presentation import fixed, p_text
+from ranklens.core.presentation import counted, fixed, p_text
 
 MOST_SENTENCES = 6
 """More comparisons than this are counted instead of told."""
@@ -47,8 +47,9 @@ def sentence(row: ComparisonResult, visible: float | None = None, power: float =
     if not row.tested or row.delta is None:
         seen = "" if row.delta is None else f" (delta {fixed(row.delta, sign=True)})"
         return (
-            f"{row.metric}: not tested: {row.n_queries} paired queries of {row.run_a} and {row.run_b} are "
-            f"too few{seen}; see --min-queries."
+            f"{row.metric}: not tested: {counted(row.n_queries, 'paired query', 'paired queries')} of "
+            f"{row.run_a} and {row.run_b} {'is' if row.n_queries == 1 else 'are'} too few{seen}; see "
+            "--min-queries."
         )
     numbers = f"{confidence(row.alpha)} interval {interval(row)}, {probabilities(row)}"
     if row.margin is not None:
@@ -71,9 +72,15 @@ def segment_verdict(rows: Sequence[ComparisonResult]) -> list[str]:
     groups: dict[tuple[str, str, str], list[ComparisonResult]] = {}
     for row in rows:
         groups.setdefault((row.metric, row.run_a, row.run_b), []).append(row)
-    if len(groups) > MOST_SENTENCES:
-        groups = {key: group for key, group in groups.items() if any(_lost(row) for row in group)}
-    return [_segments(*key, group) for key, group in list(groups.items())[:MOST_SENTENCES]]
+    if len(groups) <= MOST_SENTENCES:
+        return [_segments(*key, group) for key, group in groups.items()]
+    told = [_segments(*key, group) for key, group in groups.items() if any(map(_lost, group))]
+    more = len(told) - MOST_SENTENCES
+    if more > 0:
+        told[MOST_SENTENCES:] = [f"by segment: {more} more of {len(groups)} tables show a loss."]
+    elif not told and rows[0].margin is None and any(row.tested for row in rows):
+        told = [f"by segment: none of {len(groups)} tables shows a loss."]
+    return told
 
 
 def interval(row: ComparisonResult) -> str:
@@ -83,8 +90,8 @@ def interval(row: ComparisonResult) -> str:
 
 def probabilities(row: ComparisonResult) -> str:
     """Return the p-value, and the q-value where there is one."""
-    corrected = f", q {p_text(row.q_value)}" if row.q_value is not None else ""
-    return f"p {p_text(row.p_value)}{corrected}"
+    corrected = f", q {p_text(row.q_value, row.alpha)}" if row.q_value is not None else ""
+    return f"p {p_text(row.p_value, row.alpha)}{corrected}"
 
 
 def _not_shown(row: ComparisonResult) -> str:
@@ -176,8 +183,20 @@ def _counted(metric: str, rows: Sequence[ComparisonResult]) -> str:
     if len(baselines) == 1:
         return (
             f"{metric}: of {len(mine)} runs {better} are better than {mine[0].run_a}, {worse} worse, and for "
-            f"{open_} no difference is shown{tail}."
+            f"{open_} no difference is shown{tail}.{_named(mine)}"
         )
     return (
         f"{metric}: {better + worse} of {len(mine)} pairs differ, for {open_} no difference is shown{tail}."
     )
+
+
+def _named(rows: Sequence[ComparisonResult]) -> str:
+    """Name the best of the runs that are better than the baseline, and those that are worse."""
+    found = sorted((row for row in rows if row.significant), key=lambda row: row.delta or 0.0)
+    best = f" Best: {_run_numbers(found[-1])}." if found and not _lost(found[-1]) else ""
+    worse = [_run_numbers(row) for row in found if _lost(row)]
+    return best + (f" Worse: {_listed(worse)}." if worse else "")
+
+
+def _run_numbers(row: ComparisonResult) -> str:
+    return f"{row.run_b} ({fixed(row.delta, sign=True)})"
