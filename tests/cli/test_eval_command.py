@@ -193,3 +193,12 @@ def test_long_names_are_cut_in_tables_only(command):
     done = command("eval", QRELS, f"{name}={WEAK}", "-m", "RR")
     assert "x" * 39 + "…" in done.stdout
     assert name in command("eval", QRELS, f"{name}={WEAK}", "-m", "RR", "--format", "csv").stdout
+
+
+def test_an_id_with_a_blank_does_not_go_into_columns_between_blanks(command):
+    Path("q.csv").write_text('query,document,grade\n"red, white",d1,1\n')
+    Path("r.csv").write_text('query,document,score\n"red, white",d1,1\n')
+    done = command("eval", "q.csv", "r.csv", "-q", "--format", "trec")
+    assert done.exit_code == 3
+    assert "'red, white' holds a blank" in done.stderr
+    assert command("eval", "q.csv", "r.csv", "--format", "trec").exit_code == 0

@@ -36,3 +36,14 @@ def test_quick_work_shows_nothing(monkeypatch):
 def test_quiet_work_and_pipes_show_nothing(monkeypatch):
     assert shown(monkeypatch, Terminal(), quiet=True) == ""
     assert shown(monkeypatch, io.StringIO()) == ""
+
+
+def test_quick_steps_are_drawn_a_few_times(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    with progress.bar("comparing", quiet=False) as move:
+        for done in range(1, 20_001):
+            move(done, 20_000)
+    assert "20000/20000" in stream.getvalue()
+    assert stream.getvalue().count("comparing") < 2_000

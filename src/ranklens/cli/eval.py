@@ -152,6 +152,7 @@ def _trec(evaluations: Mapping[str, Evaluation], per_query: bool) -> list[tuple[
         lines.append(("runid", "all", visible(run)))
         if per_query:
             for query, values in _by_query(evaluation):
+                _check_word(query)
                 told = zip(names, values, strict=True)
                 lines += [(called[name], visible(query), shown(name, value)) for name, value in told]
         lines.append(("num_q", "all", str(evaluation.n_queries)))
@@ -160,6 +161,16 @@ def _trec(evaluations: Mapping[str, Evaluation], per_query: bool) -> list[tuple[
             total = float(result.values.sum()) if counted else result.mean
             lines.append((called[result.metric], "all", shown(result.metric, total)))
     return lines
+
+
+def _check_word(query: str) -> None:
+    """Raise DataError for a query id that readers of trec_eval's columns would take for two columns."""
+    from ranklens.core import DataError
+
+    if any(character.isspace() for character in query):
+        raise DataError(
+            f"query id {query!r} holds a blank, which trec_eval's columns cannot; use --format csv or json"
+        )
 
 
 def _trec_names(names: Sequence[str]) -> dict[str, str]:

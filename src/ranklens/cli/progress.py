@@ -12,6 +12,8 @@ import click
 
 PATIENCE_S = 0.5
 """Work that is done sooner shows no bar."""
+REDRAWN_S = 0.1
+"""Steps that follow each other faster are not drawn one by one."""
 Progress = Callable[[int, int], None]
 
 
@@ -21,15 +23,18 @@ def bar(label: str, *, quiet: bool) -> Iterator[Progress | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    start = time.monotonic()
+    start = drawn = time.monotonic()
     with contextlib.ExitStack() as stack:
         shown: list[Any] = []
 
         def move(done: int, total: int) -> None:
-            if not shown and done < total and time.monotonic() - start >= PATIENCE_S:
+            nonlocal drawn
+            now = time.monotonic()
+            if not shown and done < total and now - start >= PATIENCE_S:
                 new = click.progressbar(length=total, label=label, file=sys.stderr, show_pos=True)
                 shown.append(stack.enter_context(new))
-            if shown:
+            if shown and (done == total or now - drawn >= REDRAWN_S):
+                drawn = now
                 shown[0].update(done - shown[0].pos)
 
         yield move
