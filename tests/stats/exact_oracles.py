@@ -31,10 +31,12 @@ def enumerated_p(deltas: Sequence[Fraction], alternative: str, band: Fraction = 
     return Fraction(extreme, len(sums))
 
 
-def enumerated_p_of_floats(deltas: Sequence[float], alternative: str) -> Fraction:
-    """Enumerate the very floats, with the band of 8 · eps · Σ|d| that makes ties of rounded sums."""
+def enumerated_p_of_floats(
+    deltas: Sequence[float], alternative: str, width: Fraction = Fraction(1)
+) -> Fraction:
+    """Enumerate the very floats; sums tie within `width` times 8 · eps · Σ|d|."""
     exact = [Fraction(delta) for delta in deltas]
-    return enumerated_p(exact, alternative, 8 * EPS * sum(map(abs, exact), Fraction(0)))
+    return enumerated_p(exact, alternative, width * 8 * EPS * sum(map(abs, exact), Fraction(0)))
 
 
 def two_sided_p_of_integers(integers: Sequence[int]) -> Fraction:

@@ -8,7 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_oracles import enumerated_p, enumerated_p_of_floats, two_sided_p_of_integers
+from exact_oracles import (
+    enumerated_p,
+    enumerated_p_of_floats,
+    pruned_two_sided_p,
+    two_sided_p_of_integers,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +21,7 @@ from ranklens.arrays import Backend
 from ranklens.stats import permutation_test
 from ranklens.stats.exact.p_value import exact_is_cheap, exact_p_value
 
+EDGE = Fraction(1, 2**7)
 SIDES = ("two-sided", "greater", "less")
 
 
@@ -83,16 +89,36 @@ def test_integers_and_booleans_are_widened() -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@given(
-    st.lists(
-        # On a lattice, what is within the rounding of a difference of two values up to 1 counts as zero.
-        st.floats(-1, 1, allow_subnormal=False).filter(lambda d: d == 0 or abs(d) > 1e-15),
-        min_size=1,
-        max_size=9,
-    )
+@pytest.mark.parametrize("largest", [1.0, 1e300])
+@given(st.data())
+def test_any_floats_agree_with_enumeration(side: str, largest: float, data: st.DataObject) -> None:
+    deltas = data.draw(st.lists(st.floats(-largest, largest), min_size=1, max_size=9))
+    # Counting to 61 digits moves the edge of the band of ties by less.
+    narrower, wider = (enumerated_p_of_floats(deltas, side, 1 + off) for off in (-EDGE, EDGE))
+    assert narrower <= exact_p_value(deltas, side).p_value <= wider
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [0.125, 2.2e-16],
+        [0.125, 1e-16, 1e-16],
+        [1e-4 + 8e-16, -1e-4],
+        [0.5, 2.0**-24],
+        [0.1, 0.2, -0.3, 3e-16, -2e-16],
+        [2.0**50, 1.0],
+        [0.125] * 8 + [2.2e-16],
+    ],
 )
-def test_any_floats_agree_with_enumeration(side: str, deltas: list[float]) -> None:
+def test_no_difference_is_rounded_away_on_a_lattice(side: str, deltas: list[float]) -> None:
     assert exact_p_value(deltas, side).p_value == enumerated_p_of_floats(deltas, side)
+
+
+@pytest.mark.parametrize("small", [2.2e-16, 1e-17, 1e-15, 3e-13])
+def test_nor_on_a_step_that_many_ratios_tell(small: float) -> None:
+    deltas = [0.125, -0.375 / 7, 0.25 / 7] * 8 + [small, -small / 3]
+    assert exact_p_value(deltas).p_value == pruned_two_sided_p(deltas)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -117,7 +143,7 @@ def test_sixteen_differences_agree_with_enumeration(kind: str, side: str) -> Non
 
 @given(
     st.lists(
-        st.floats(-1, 1, allow_subnormal=False).filter(lambda d: d == 0 or abs(d) > 1e-6),
+        st.floats(-1, 1, allow_subnormal=False).filter(lambda d: d == 0 or abs(d) > 1e-20),
         min_size=2,
         max_size=70,
     ),

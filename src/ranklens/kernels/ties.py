@@ -40,9 +40,13 @@ SCALES = (
 """Steps per unit that are tried, coarsest first: dyadic and decimal cutoffs, rounded scores, and 2520 for
 reciprocal ranks to depth 10."""
 
-LATTICE_SLACK = 4.0
-LARGEST_ON_LATTICE = 2.0**53
 BAND = 8.0
+"""Sums that differ by this much eps Σ|d| count as equal."""
+LATTICE_SLACK = 3.4
+"""How much eps Σ|d| multiples may move a sum: half of the band, less the rounding of products."""
+LARGEST_ON_LATTICE = 2.0**53
+_MOST_STEPS = 2.0**49
+"""The largest sum of multiples whose step is wider than the band."""
 EXACT_BAND = 0.5
 """Between integers, whose sums are exact."""
 _FLOAT_BYTES = 8
@@ -103,18 +107,25 @@ def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
 def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     """Whether each row of `deltas` (..., n) holds multiples of one over each scale, shape (scales, ...).
 
-    A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so a
-    difference is a multiple of the step when it is one to within 4 eps · max(1, max|d|). A row of multiples
-    that are all 0, or whose sums could leave the exact integers, does not fit.
+    What all differences of one sign lack together may be up to 3.4 eps Σ|d|. No sum of some of them is then
+    further from that of the multiples, so that those which the lattice makes equal lie within the band of
+    ties anyway: rescaling changes no verdict, whatever the differences are. One that is not zero becomes zero
+    only within the rounding of the array's own type. A row of multiples that are all 0, or whose sums could
+    leave the exact integers, does not fit.
     """
     xp = namespace(deltas)
     scales = xp.reshape(scales, (-1, *[1] * largest.ndim))
     scaled = deltas * scales[..., None]
-    error = xp.max(xp.abs(scaled - xp.round(scaled)), axis=-1)
-    slack = xp.where(largest > 1.0, largest, 1.0) * (LATTICE_SLACK * eps)
+    multiples = xp.round(scaled)
+    off = scaled - multiples
+    moved = 0.5 * (xp.sum(xp.abs(off), axis=-1) + xp.abs(xp.sum(off, axis=-1)))
+    own = xp.finfo(deltas.dtype).eps
+    vanishes = xp.any((multiples == 0.0) & (deltas != 0.0), axis=-1)
+    unit = xp.where(vanishes & (eps > own), own, eps)
     most = largest * scales
-    summable = most * deltas.shape[-1] < 2.0 / xp.finfo(deltas.dtype).eps
-    return (error <= slack * scales) & summable & (most > 0.5)
+    summable = most * deltas.shape[-1] < min(2.0 / own, _MOST_STEPS)
+    fits = moved <= LATTICE_SLACK * unit * xp.sum(xp.abs(multiples), axis=-1)
+    return fits & summable & (most > 0.5)
 
 
 def rounding_unit(deltas: Any, eps: float) -> Any:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
+    BAND,
     EXACT_BAND,
     LARGEST_ON_LATTICE,
-    LATTICE_SLACK,
     SCALES,
     Comparable,
     comparable,
@@ -43,8 +43,9 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
 
     Tried are steps of 1/1, 1/2, 1/4, 1/5, 1/8, 1/10 and so on to 1/10,000, and 1/2520 (reciprocal ranks to
     depth 10). A difference of two values of size 1 carries a rounding error of about 1e-16 however small it
-    is itself, so it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|). Where
-    all differences have as few digits as float32 values leave, `eps` is float32's.
+    is itself, so what all differences together lack may be up to 3.4 eps · Σ|d|: less than half of the band
+    within which two sums are equal, so that the lattice changes no comparison of sums. Where all differences
+    have as few digits as float32 values leave, `eps` is float32's, and none that is not zero becomes zero.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def _lattice_within(deltas: NDArray[np.float64], largest: np.float64, eps: float
     if largest >= LARGEST_ON_LATTICE:
         return None
     unit = float(rounding_unit(deltas, eps))
-    for scale in _candidates(deltas, float(largest), unit):
+    for scale in _candidates(deltas, unit):
         if lattice_fits(deltas, largest, np.array([float(scale)]), unit)[0]:
             return Lattice(scale, np.rint(deltas * scale).astype(np.int64))
     return None
@@ -95,9 +96,9 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
     return Comparable(values, factor, tie_band(values, eps))
 
 
-def _candidates(deltas: NDArray[np.float64], largest: float, eps: float) -> list[int]:
+def _candidates(deltas: NDArray[np.float64], eps: float) -> list[int]:
     """Return the scales that the first few differences do not rule out; most samples rule out all."""
-    slack = LATTICE_SLACK * eps * max(1.0, largest)
+    slack = 0.5 * BAND * eps * float(np.abs(deltas).sum())
     scaled = np.multiply.outer(_SCALES, deltas[:_GLANCE])
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
     return [scale for scale, fits in zip(SCALES, (error <= slack * _SCALES).tolist(), strict=True) if fits]

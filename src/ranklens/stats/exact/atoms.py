@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.ties import LATTICE_SLACK
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 SCALES = (256, 2520, 10_000)
 """The finest of the known steps; they share every other one."""
 
+_SLACK = 4.0
 _BY_CHANCE = 1e-3
 _MANY_ODD = 40
 _GLANCE = 64
@@ -63,4 +62,4 @@ def largest_atoms(values: Floats, n: Counts, eps: float) -> Floats:
 
 def lattice_slack(scale: int, eps: float) -> float:
     """Return how far a multiple of one over a scale may lie from a whole number, for values up to 1024."""
-    return LATTICE_SLACK * eps * 1024.0 * scale
+    return _SLACK * eps * 1024.0 * scale

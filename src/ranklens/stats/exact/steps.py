@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.kernels.ties import LATTICE_SLACK
 from ranklens.stats.rows.lattices import lattice_scales, rounding_units
 
 Floats = NDArray[np.float64]
@@ -62,6 +63,7 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
         places = np.flatnonzero(many & ~found & (units >= unit))
         if places.size:
             fits, own_multiples = commensurable_multiples(values[places], unit)
+            fits &= _within_half_the_band(values[places], own_multiples, unit, eps)
             multiples[places[fits]], found[places[fits]] = own_multiples[fits], True
     return found, multiples
 
@@ -125,6 +127,17 @@ def commensurable_multiples(
         open_rows = open_rows[~fails]
     steps[~found] = 1
     return found, np.rint(signed * steps[:, None]).astype(np.int64)
+
+
+def _within_half_the_band(values: Floats, multiples: Counts, unit: float, eps: float) -> Rows:
+    """Whether multiples move no sum so far that a verdict could change; see `lattice_fits`."""
+    values = with_largest_near_1024(values)
+    total = np.abs(values).sum(axis=1)
+    step = total / np.maximum(np.abs(multiples).sum(axis=1), 1)
+    off = values - multiples * step[:, None]
+    moved = 0.5 * (np.abs(off).sum(axis=1) + np.abs(off.sum(axis=1)))
+    vanishes = ((multiples == 0) & (values != 0.0)).any(axis=1)
+    return np.asarray(moved <= LATTICE_SLACK * np.where(vanishes, eps, unit) * total)
 
 
 def _denominators(ratios: Floats, slack: float, believed: float) -> Counts:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
+    BAND,
     EXACT_BAND,
     LARGEST_ON_LATTICE,
-    LATTICE_SLACK,
     SCALES,
     Comparable,
     comparable,
@@ -52,7 +52,8 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     scaled = np.multiply.outer(_SCALES, head)
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
     unit = rounding_units(deltas, eps)
-    slack = LATTICE_SLACK * unit * np.maximum(largest, 1.0)
+    with np.errstate(over="ignore"):
+        slack = 0.5 * BAND * unit * np.abs(deltas).sum(axis=1)
     near = (error <= np.multiply.outer(_SCALES, slack)) & possible
     for i in np.flatnonzero(near.any(axis=1)).tolist():
         rows = np.flatnonzero(near[i] & np.isinf(found))
