@@ -29,7 +29,7 @@ def test_prints_the_scores_and_each_contribution(
     exact: PairwiseExplanation, sampled: PairwiseExplanation
 ) -> None:
     assert str(exact).splitlines() == [
-        "score 0.500 → 1.450, delta +0.950 (exact, 4 model rows)",
+        "score 0.500 → 1.450, delta +0.950 (exact, 6 model rows)",
         "freshness +1.225",
         "bm25 -0.275",
         "price +0.000",
@@ -138,7 +138,9 @@ def test_many_are_a_sequence_and_a_frame() -> None:
     many = pairwise_many(MODEL, [[2.0, 0.2, 1.0]] * 3, [[1.5, 0.9, 1.0]] * 3)
     assert isinstance(many, PairwiseExplanations)
     assert len(many) == len(list(many)) == len(many[:]) == 3
-    assert many[-1] == many[0]
+    assert many[-1] == many[1]
+    # A and B of the first are asked twice.
+    assert many.n_model_rows.tolist() == [6, 4, 4]
     with pytest.raises(IndexError):
         many[3]
     assert repr(many) == "<PairwiseExplanations: 3 pairs, 3 names>"

@@ -146,7 +146,10 @@ def test_a_model_of_few_features_must_score_a_row_the_same_twice_in_one_call(k: 
     ("method", "max_rows", "batch_rows", "most"),
     [
         ("exact", 2**13, 1000, 2**13),
-        ("exact", 2**14, 1000, 2**13 + 2),
+        ("exact", 2**13 + 1, 1000, 2**13),
+        ("exact", 2**13 + 2, 1000, 2**13 + 2),
+        ("exact", 2**14, 1024, 2**13 + 2),
+        ("exact", 2**14, 1, 2**13 + 2),
         ("antithetic", 1000, 300, 1000),
         ("orders", 1000, 300, 1000),
         ("regression", 1000, 300, 1000),
@@ -164,8 +167,8 @@ def test_no_more_rows_are_asked_for_than_were_bought(
     model = CallableAdapter(fn, [f"x{i}" for i in range(13)])
     how = {"method": method, "max_rows": max_rows, "batch_rows": batch_rows}
     found = pairwise(model, np.zeros(13), np.ones(13), **how)
-    assert sum(asked) <= most
-    assert sum(asked) - found.n_model_rows == (2 if max_rows == 2**14 else 0)
+    assert sum(asked) == found.n_model_rows <= most
+    assert max(asked) <= batch_rows
     assert len(asked) == math.ceil(found.n_model_rows / batch_rows)
 
 
@@ -179,10 +182,29 @@ def test_a_document_of_several_pairs_must_have_one_score() -> None:
     assert len(pairwise_many(steady, [[0.0, math.nan]], [*others, *others])) == 6
 
 
-def test_a_state_between_the_calls_of_an_exact_explanation_is_found_out() -> None:
+@pytest.mark.parametrize("batch_rows", [1, 64, 85, 100, 128, 256])
+def test_a_state_between_the_calls_of_an_exact_explanation_is_found_out(batch_rows: int) -> None:
     names = [f"x{i}" for i in range(8)]
     with pytest.raises(ModelError, match="for the same row"):
-        pairwise(CallableAdapter(Counting(), names), np.zeros(8), np.ones(8), batch_rows=100)
+        pairwise(CallableAdapter(Counting(), names), np.zeros(8), np.ones(8), batch_rows=batch_rows)
+
+
+@pytest.mark.parametrize(
+    ("k", "max_rows", "rows"), [(4, 1, 18), (11, 10, 2050), (12, 4097, 4096), (12, 4098, 4098)]
+)
+def test_every_row_that_is_sent_is_counted(k: int, max_rows: int, rows: int) -> None:
+    asked = []
+
+    def fn(x: Any) -> Any:
+        asked.append(len(x))
+        return x.prod(axis=1)
+
+    model = CallableAdapter(fn, [f"x{i}" for i in range(k)])
+    found = pairwise(model, np.zeros(k), np.ones(k), max_rows=max_rows)
+    assert (asked, found.n_model_rows) == ([rows], rows)
+    asked.clear()
+    many = pairwise_many(model, np.zeros((3, k)), np.ones((3, k)), max_rows=max_rows)
+    assert sum(asked) == many.n_model_rows.sum() == 2 * 2**k + rows
 
 
 def test_a_model_may_change_its_argument_and_reuse_its_answer() -> None:

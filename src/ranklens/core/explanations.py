@@ -37,9 +37,8 @@ class PairwiseExplanation(Presentable):
     standard_errors : mapping from name to float, or None
         Of sampled contributions, where there were at least two samples.
     n_model_rows : int
-        How many rows the explanation is made of. Where the call and the budget have room, A and B are scored
-        once more, to find out a model that does not answer a row the same each time; these two are not
-        counted.
+        How many rows the model was asked for. Among them are A and B once more where the budget has room,
+        to find out a model that does not answer a row the same each time; of many pairs, those of one.
     method : str
         "exact", "tree", "antithetic", "orders" or "regression".
     values_a, values_b : mapping from name to float

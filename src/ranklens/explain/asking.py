@@ -10,6 +10,7 @@ import numpy as np
 from ranklens.arrays import Backend, rows_within, to_host
 from ranklens.core import ModelError
 from ranklens.explain.games import ExactGame, Game
+from ranklens.explain.method import Budget
 from ranklens.explain.models.base import Model
 
 Array = Any
@@ -35,15 +36,15 @@ def call_size(n_features: int) -> int:
 
 
 def game_values(
-    model: Model, backend: Backend, games: Iterable[Game], batch_rows: int, max_rows: int = FEWEST_ROWS
+    model: Model, backend: Backend, games: Iterable[Game], batch_rows: int, budget: Budget
 ) -> Iterator[tuple[Game, Array]]:
     """Yield each game with the scores of its rows, shape (pairs, n_coalitions), in calls of `batch_rows`.
 
-    Calls are filled across games, so that there are ceil(rows / batch_rows) of them. Where the last one has
-    room, it asks once more for A and B of the first pair whose budget of `max_rows` has room as well, to find
-    out a model that draws at random or keeps a state. Games that sample ask for A again by themselves.
+    Calls are filled across games, so that there are ceil(rows / batch_rows) of them. The last two rows are A
+    and B once more, of the first pair that is counted in full and whose budget has room for them, to find out
+    a model that draws at random or keeps a state. Games that sample ask for A again by themselves.
     """
-    waiting = _Waiting(model, backend, max(FEWEST_ROWS, max_rows))
+    waiting = _Waiting(model, backend, budget)
     for game in games:
         start = 0
         while start < game.n_rows:
@@ -53,38 +54,46 @@ def game_values(
             if waiting.n_rows == batch_rows:
                 yield from waiting.ask()
     yield from waiting.ask(room=batch_rows - waiting.n_rows)
+    while waiting.ends:
+        yield from waiting.ask(room=batch_rows)
 
 
 class _Waiting:
     """Rows that wait for the next call, and the scores of games that are not complete yet."""
 
-    def __init__(self, model: Model, backend: Backend, max_rows: int) -> None:
+    def __init__(self, model: Model, backend: Backend, budget: Budget) -> None:
         self._model = model
         self._backend = backend
-        self._max_rows = max_rows
+        self._budget = budget
         self._parts: list[tuple[Game, int, int]] = []
         self._scores: list[Array] = []
         self._checked: Game | None = None
-        self._ends: Array = None
+        self._checked_scores: tuple[Array, ...] = ()
+        self._again: list[Array] = []
+        self.ends: list[int] = []
         self.n_rows = 0
 
     def add(self, game: Game, start: int, stop: int) -> None:
         self._parts.append((game, start, stop))
         self.n_rows += stop - start
         if self._checked is None and isinstance(game, ExactGame) and not self._model.pure:
-            self._checked = game if 1 < game.n_coalitions <= self._max_rows - 2 else None
+            n = game.n_coalitions
+            if self._budget.has_room_for_ends(n):
+                self._checked, self.ends = game, [0, n - 1]
+                game.n_again = len(self.ends)
 
     def ask(self, *, room: int = 0) -> Iterator[tuple[Game, Array]]:
         """Score the rows that wait, and yield the games that are complete now.
 
-        Up to `room` rows may be scored once more.
+        Up to `room` of the `ends` are scored once more.
         """
-        if not self._parts:
+        again, self.ends = self.ends[:room], self.ends[room:]
+        blocks = [block for game, start, stop in self._parts for block in game.points(start, stop)]
+        if self._checked is not None:
+            blocks += [block for row in again for block in self._checked.points(row, row + 1)]
+        if not blocks:
             return
         xp = self._backend.xp
-        blocks = [block for game, start, stop in self._parts for block in game.points(start, stop)]
-        again = list(self._again(room))
-        blocks.extend(again)
         points = blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
         del blocks
         scores = xp.astype(self._model.ask(points), self._backend.float_dtype)
@@ -98,20 +107,15 @@ class _Waiting:
                 whole = self._scores[0] if len(self._scores) == 1 else xp.concat(self._scores)
                 self._scores = []
                 if game is self._checked:
-                    self._ends = whole[: game.n_coalitions : game.n_coalitions - 1]
+                    ends = whole[: game.n_coalitions : game.n_coalitions - 1]
+                    self._checked_scores = ends, xp.max(xp.abs(whole))
                 yield game, xp.reshape(whole, (len(game.pairs), game.n_coalitions))
         self._parts, self.n_rows = [], 0
         if again:
-            largest = self._backend.xp.max(self._backend.xp.abs(scores))
-            before, now, largest = to_host(self._ends[: len(again)], scores[position:], largest)
-            require_repeatable(self._model, before, now, largest)
-
-    def _again(self, room: int) -> Iterator[Array]:
-        """Yield A and B of the pair that is checked, as far as there is room."""
-        if self._checked is not None:
-            last = self._checked.n_coalitions - 1
-            for row in (0, last)[:room]:
-                yield from self._checked.points(row, row + 1)
+            self._again.append(scores[position:])
+            if not self.ends:
+                first, largest, *now = to_host(*self._checked_scores, *self._again)
+                require_repeatable(self._model, first, np.concatenate(now), largest)
 
 
 def raise_not_finite(model: Model, game: Game, largest: float) -> None:
@@ -133,7 +137,8 @@ def raise_not_finite(model: Model, game: Game, largest: float) -> None:
 def require_repeatable(model: Model, first: Any, last: Any, largest: Any) -> None:
     """Raise a `ModelError` when the model scored the same row differently the second time."""
     # Libraries round the same row differently in calls of other sizes.
-    bad = np.flatnonzero(np.abs(first - last) > REPEATABLE * largest)
+    lost = np.isfinite(first) & ~np.isfinite(last)
+    bad = np.flatnonzero(lost | (np.abs(first - last) > REPEATABLE * largest))
     if bad.size:
         raise ModelError(
             f"{model.kind} returned {first[bad[0]]} for a row and later {last[bad[0]]} for the same row: it "

@@ -80,6 +80,9 @@ class Game(ABC):
     freedom = 0
     """Degrees of freedom of the standard errors; 0 where there are none."""
 
+    n_again = 0
+    """How many points of the first pair were scored twice, to see whether the answer is the same."""
+
     def __init__(self, pairs: Pairs, choice: Choice, backend: Backend) -> None:
         self.pairs = pairs
         self.backend = backend

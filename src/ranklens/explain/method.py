@@ -26,6 +26,10 @@ FIXED_ROWS = 3
 """A, B, and A once more: a model that answers differently then is not a function of the row."""
 
 
+ENDS = 2
+"""A and B, once more: the same check where all coalitions are counted, and the budget has room."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """A method, and how much of it: `n` counts orders, or pairs of coalitions; 0 where all are counted."""
@@ -58,6 +62,10 @@ class Budget:
             raise ValueError(
                 f"n_permutations counts orders, which method={self.method!r} does not draw; leave it out"
             )
+
+    def has_room_for_ends(self, n_coalitions: int) -> bool:
+        """Whether `n_coalitions` rows, which count all, leave room in the budget for A and B once more."""
+        return 1 < n_coalitions <= max(DEFAULT_ROWS, self.max_rows) - ENDS
 
     def choose(self, k: int) -> Choice:
         """Return the method for a pair with k differing players.

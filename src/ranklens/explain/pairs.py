@@ -12,7 +12,7 @@ from ranklens.core import DataError
 from ranklens.core.explanations import PairwiseExplanation, PairwiseExplanations
 from ranklens.explain.asking import require_repeatable
 from ranklens.explain.closed_form import closed_form, explain_trees
-from ranklens.explain.method import DEFAULT_ROWS, Budget, check_positive
+from ranklens.explain.method import DEFAULT_ROWS, ENDS, Budget, check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
 from ranklens.explain.models.watched import Progress, Watched
@@ -72,9 +72,12 @@ def pairwise(
         coalitions. ``"auto"`` takes trees where it can, else counts all where 2^k is at most
         max(4096, max_rows), else samples: regression from 4 rows a feature on, antithetic orders below.
     max_rows : int, default 4096
-        The whole budget of model rows.
+        The whole budget of model rows. Up to 12 features that differ are counted in full whatever it is, so
+        that no more than max(4096, max_rows) rows are sent; A and B once more among them, to see whether the
+        model repeats itself, where that leaves room (with 12 features it takes ``max_rows=4098``).
     batch_rows : int, optional
-        The most rows of one call. By default what fits the memory budget, at least 4096.
+        The most rows of one call; there are ceil(n_model_rows / batch_rows) of them. By default what fits
+        the memory budget, at least 4096.
     progress : callable, optional
         Called as ``progress(done, total)`` after each call, with the model rows that are done. Trees in
         closed form ask for none.
@@ -134,7 +137,7 @@ def pairwise_many(
     a, b : array of shape (n, k), frame, mapping of names to columns, or sequence of mappings
         Row i of `a` is compared with row i of `b`. A single row stands for as many as the other has.
     max_rows : int, default 4096
-        The budget of model rows for each pair.
+        The budget of model rows for each pair, as in `pairwise`; A and B of one pair are asked again.
 
     Returns
     -------
@@ -186,7 +189,7 @@ def _explained(
     if trees is not None:
         return explain_trees(adapted, trees, backend, rows_a, rows_b, players, seed=number)
     if progress is not None:
-        adapted = Watched(adapted, progress, rows_to_ask(rows_a, rows_b, players, budget))
+        adapted = Watched(adapted, progress, rows_to_ask(adapted, rows_a, rows_b, players, budget))
     found = explain_rows(
         adapted, backend, rows_a, rows_b, players, budget=budget, batch_rows=batch, seed=number
     )
@@ -223,12 +226,16 @@ def _repeated(row: Any, n: int) -> Any:
     return resolve_backend(row).xp.broadcast_to(row, (n, row.shape[1]))
 
 
-def rows_to_ask(a: Rows, b: Rows, players: Players, budget: Budget) -> int:
-    """Return how many rows the model is going to be asked for."""
+def rows_to_ask(model: Model, a: Rows, b: Rows, players: Players, budget: Budget) -> int:
+    """Return how many rows `model` is going to be asked for."""
     belongs = np.eye(len(players.labels))[players.of_feature]
     n_playing = np.count_nonzero(differing(a, b) @ belongs, axis=1)
     sizes, counts = np.unique(n_playing, return_counts=True)
-    return sum(n * budget.choose(k).n_rows(k) for k, n in zip(sizes.tolist(), counts.tolist(), strict=True))
+    choices = {k: budget.choose(k) for k in sizes.tolist()}
+    total = sum(n * choices[k].n_rows(k) for k, n in zip(sizes.tolist(), counts.tolist(), strict=True))
+    counted = [choice.n_rows(k) for k, choice in choices.items() if choice.method == "exact"]
+    repeats = not model.pure and any(budget.has_room_for_ends(n) for n in counted)
+    return int(total) + (ENDS if repeats else 0)
 
 
 def as_model(model: Any, values: Any) -> Model:

@@ -37,7 +37,7 @@ def explain_rows(
     answer = Answer.empty(len(a), len(players.labels))
     with backend.precise():
         games = setup.games(budget, seed, programs=batch_rows is None)
-        answer.fill(setup, setup.solved(games, batch_rows, budget.max_rows))
+        answer.fill(setup, setup.solved(games, batch_rows, budget))
     return PairwiseExplanations(
         names=players.labels,
         feature_names=model.names,
@@ -84,7 +84,7 @@ class Setup(NamedTuple):
                 yield game
 
     def solved(
-        self, games: Iterator[Game], batch_rows: int | None, max_rows: int
+        self, games: Iterator[Game], batch_rows: int | None, budget: Budget
     ) -> Iterator[tuple[Game, Sequence[Any]]]:
         """Yield each game with what `on_device` finds out; in the model's own program where it has one."""
         done: list[tuple[Game, Sequence[Any]]] = []
@@ -99,7 +99,7 @@ class Setup(NamedTuple):
                     done.append((game, [table]))
 
         size = batch_rows or call_size(self.a.shape[1])
-        for game, values in game_values(self.model, self.backend, asked(), size, max_rows):
+        for game, values in game_values(self.model, self.backend, asked(), size, budget):
             yield game, on_device(game, values, self.backend.xp)
         yield from done
 
@@ -188,6 +188,7 @@ class Answer(NamedTuple):
         self.scores[0][index] = np.where(turned, score_b, score_a)
         self.scores[1][index] = np.where(turned, score_a, score_b)
         self.n_rows[index] = game.n_coalitions
+        self.n_rows[index[:1]] += game.n_again
         self.freedom[index] = game.freedom
         for i in index.tolist():
             self.methods[i] = game.choice.method
