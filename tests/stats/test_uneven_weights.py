@@ -70,18 +70,27 @@ def test_a_higher_confidence_never_gives_a_shorter_interval(weights, alphas, int
 def test_weights_too_uneven_for_the_exact_law_are_refused_or_sampled():
     n = 50
     deltas = np.random.default_rng(1).normal(0.02, 0.2, n)
-    weights = np.random.default_rng(2).uniform(1.0, 2.0, n)
-    weights[7] = 1e9
+    weights = 100.0 ** np.arange(n)
     with pytest.raises(ValueError, match=r'as uneven as these.*use method="monte-carlo", or "auto"'):
-        paired_bootstrap(deltas, weights=weights, method="exact")
+        paired_bootstrap(deltas, weights=weights, method="exact", alpha=0.001)
     ids = [f"q{i:02}" for i in range(n)]
     a = MetricResult("AP", dict.fromkeys(ids, 0.0))
     b = MetricResult("AP", dict(zip(ids, deltas.tolist(), strict=True)))
     with pytest.raises(ValueError, match="as uneven as these"):
-        compare(a, b, weights=weights, method="exact")
-    found = compare(a, b, weights=weights, method="auto")
-    drawn = paired_bootstrap(deltas, weights=weights)
+        compare(a, b, weights=weights, method="exact", alpha=0.001)
+    found = compare(a, b, weights=weights, method="auto", alpha=0.001)
+    drawn = paired_bootstrap(deltas, weights=weights, alpha=0.001)
     assert (found.ci_low, found.ci_high, found.n_resamples) == (drawn.low, drawn.high, 10_000)
+
+
+def test_one_query_that_outweighs_all_others_a_billion_times_has_an_exact_interval():
+    deltas = np.random.default_rng(1).normal(0.02, 0.2, 50)
+    weights = np.random.default_rng(2).uniform(1.0, 2.0, 50)
+    weights[7] = 1e9
+    exact = paired_bootstrap(deltas, weights=weights, method="exact")
+    drawn = paired_bootstrap(deltas, weights=weights, n_resamples=100_000)
+    assert exact.high == pytest.approx(deltas[7], abs=1e-7)
+    assert exact.low == pytest.approx(drawn.low, abs=0.01 * (drawn.high - drawn.low))
 
 
 @pytest.mark.parametrize("method", ["monte-carlo", "exact"])
