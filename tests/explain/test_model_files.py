@@ -72,6 +72,42 @@ def test_what_is_no_model_is_said(tmp_path, name, data, allow):
         load_model(write(tmp_path, name, data), ["bm25"], allow_pickle=allow)
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "the file is empty"),
+        ("{}", 'neither the "learner" of an XGBoost model nor the "features_info" of a CatBoost model'),
+        ('{"version": [3, 2, 0], "lear', "it is no model, or cut off"),
+        ('{"learner": {"gradient_booster": {}}}', r"XGBoost model in JSON.*it lacks 'learner_model_param'"),
+        (
+            '{"learner": {"gradient_boo',
+            "XGBoost model in JSON.*it breaks off or is no JSON at line 1, column 14",
+        ),
+        ('{"features_info": {}, "scale_and_bias": [1, [0]]}', r"CatBoost model in JSON.*it lacks 'trees'"),
+        (
+            '{"features_info": {}, "scale_and_bias": [1, [0]], "oblivious_trees": []}',
+            "CatBoost model in JSON.*it has no features",
+        ),
+    ],
+)
+@pytest.mark.parametrize("names", [None, ["bm25"]])
+def test_what_is_wrong_with_a_text_is_said(tmp_path, text, what, names):
+    with pytest.raises(DataError, match=f"model.txt: .*{what}"):
+        load_model(write(tmp_path, "model.txt", text.encode()), names)
+
+
+def test_a_binary_model_that_is_cut_off_is_refused_wherever_it_ends(tmp_path):
+    catboost = pytest.importorskip("catboost", reason="catboost is not installed")
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    fitted = catboost.CatBoostRegressor(iterations=4, depth=2, verbose=False, allow_writing_files=False)
+    fitted.fit(rows, rows[:, 0]).save_model(str(tmp_path / "whole.cbm"))
+    data = (tmp_path / "whole.cbm").read_bytes()
+    assert len(load_model(tmp_path / "whole.cbm").names) == 4
+    for length in [*range(4, 200, 7), *range(200, len(data), 61), len(data) - 1]:
+        with pytest.raises(DataError, match=r"m.cbm: .*it is cut off: it holds \d+ of \d+ bytes"):
+            load_model(write(tmp_path, "m.cbm", data[:length]))
+
+
 def test_a_missing_library_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "catboost", None)
     with pytest.raises(MissingDependencyError, match=r"CatBoost needs catboost, .*'ranklens\[explain\]'"):

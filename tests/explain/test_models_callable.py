@@ -182,6 +182,27 @@ def test_a_document_of_several_pairs_must_have_one_score() -> None:
     assert len(pairwise_many(steady, [[0.0, math.nan]], [*others, *others])) == 6
 
 
+@pytest.mark.parametrize("form", ["array", "list", "mixed list", "records", "columns", "uint64"])
+def test_integers_that_float64_rounds_are_refused_by_name(form: str) -> None:
+    model = CallableAdapter(lambda x: x[:, 0], ["doc", "bm25"])
+    big = 2**53
+
+    def rows(value: int, other: float) -> Any:
+        if form in ("array", "uint64"):
+            return np.asarray([[value, 2]], dtype=np.uint64 if form == "uint64" else np.int64)
+        if form == "columns":
+            return {"bm25": [other], "doc": [value]}
+        return [{"bm25": 2, "doc": value}] if form == "records" else [[value, 2 if form == "list" else other]]
+
+    where = "a value of b" if form == "mixed list" else ".*'doc'.* of b"
+    for low in (big, 5 * big):
+        with pytest.raises(DataError, match=rf"{where} is {low + 1}, which float64 rounds to {low}"):
+            pairwise_many(model, rows(low, 0.5), rows(low + 1, 0.5))
+    # What float64 holds is a number like any other.
+    found = pairwise_many(model, rows(4 * big, 0.5), rows(4 * big + 2**12, 0.5))
+    assert found.contributions[0].tolist() == [2.0**12, 0.0]
+
+
 @pytest.mark.parametrize("batch_rows", [1, 64, 85, 100, 128, 256])
 def test_a_state_between_the_calls_of_an_exact_explanation_is_found_out(batch_rows: int) -> None:
     names = [f"x{i}" for i in range(8)]

@@ -135,6 +135,15 @@ def test_a_forest_without_its_last_bags_is_refused(data_dir: Path) -> None:
         ranklib_model(text[:bag])
 
 
+@pytest.mark.parametrize("end", ["1", "-2", "-2.", "0."])
+def test_a_linear_model_that_ends_inside_a_number_is_refused(end: str) -> None:
+    with pytest.raises(DataError, match=r"model.txt: .*seems to be cut off.* \(in '3:"):
+        ranklib_model(f"## Coordinate Ascent\n1:0.25 2:-0.5 3:{end}", source="model.txt")
+    # Written by hand.
+    for text in (f"1:0.25 2:-0.5 3:{end}\n", f"1:2 3:{end}", f"3:{end}"):
+        assert ranklib_model(f"## Coordinate Ascent\n{text}").linear.weights[2] == float(end)
+
+
 @pytest.mark.parametrize("text", [LAMBDAMART, "## Linear Regression\n0:0.5 1:2.0 3:-1.0"])
 def test_features_that_the_model_never_reads_are_harmless(text: str) -> None:
     narrow, a, b = ranklib_model(text), [0.5, 1.0, 2.0], [0.7, 3.0, -2.0]

@@ -126,6 +126,17 @@ def test_a_module_bound_to_a_function_makes_it_one_of_torch() -> None:
     assert list(found.contributions.values()) == pytest.approx(layer.weight.detach()[0].tolist())
 
 
+def test_a_module_inside_a_function_is_given_tensors_and_told_about_their_type() -> None:
+    net, names = torch.nn.Linear(2, 1), ["x", "y"]
+    for function in (functools.partial(net), functools.partial(lambda module, x: module(x), net)):
+        with pytest.raises(ModelError, match=r"pass the torch module itself, .*\(x.float\(\)\)"):
+            pairwise(adapt(function, names), (0.0, 0.0), (1.0, 2.0))
+        single = np.zeros((1, 2), dtype=np.float32)
+        found = pairwise_many(adapt(function, names), single, single + 1)
+        right = pairwise_many(adapt(net, names), single, single + 1)
+        np.testing.assert_allclose(found.contributions, right.contributions, rtol=0, atol=1e-7)
+
+
 def test_global_random_state_of_torch_is_left_alone() -> None:
     torch.manual_seed(3)
     before = torch.get_rng_state()

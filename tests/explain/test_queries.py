@@ -141,3 +141,14 @@ def test_dates_are_no_features(library):
 def test_names_are_a_sequence_of_names():
     with pytest.raises(DataError, match="must be a sequence of names, got the string 'ab'"):
         QueryFeatures.of("q", ["a"], [[1, 2]], {}, names="ab")
+
+
+@pytest.mark.parametrize("names", [None, ["doc", "bm25"]])
+def test_integers_that_float64_rounds_are_refused(names):
+    queries = [
+        QueryFeatures.of("q1", "ab", [[2**53, 1], [2**53 + 1, 2]], {"a": 1}, names=names),
+        QueryFeatures.of("q2", "ab", [[0.5, 1], [0.5, 2]], {"a": 1}, names=names),
+    ]
+    with pytest.raises(DataError, match="'doc' of query 'q1' is 9007199254740993, which float64 rounds"):
+        stacked(queries, ["doc", "bm25"])
+    assert stacked(queries[1:], ["doc", "bm25"]).host.tolist() == [[0.5, 2.0], [0.5, 1.0]]

@@ -122,3 +122,13 @@ def test_whole_numbers_and_flags_are_features(user_backend: Backend) -> None:
     np.testing.assert_array_equal(pairwise_many(model, a, b).contributions, [[5.0, 5.0], [0.0, -5.0]])
     flags = xp.astype(a, xp.bool)
     np.testing.assert_array_equal(pairwise(model, flags[0, :], flags[1, :]).contributions["flag"], 5.0)
+
+
+def test_integers_that_float64_rounds_are_refused_wherever_they_lie(user_backend: Backend) -> None:
+    model = EnsembleModel(TreeEnsemble.of([stump(0), stump(1, 1.5)], 2), ["flag", "count"])
+    xp, device = user_backend.xp, user_backend.device
+    with user_backend.precise():
+        a = xp.asarray([[0, 2**53]], dtype=xp.int64, device=device)
+        b = xp.asarray([[1, 2**53 + 1]], dtype=xp.int64, device=device)
+        with pytest.raises(DataError, match="'count' of b is 9007199254740993, which float64 rounds"):
+            pairwise_many(model, a, b)

@@ -10,7 +10,7 @@ from ranklens.arrays import Backend, to_host
 from ranklens.core.explanations import PairwiseExplanations
 from ranklens.explain.models.base import Model
 from ranklens.explain.players import Players
-from ranklens.explain.rows import Rows, promoted
+from ranklens.explain.rows import Rows, promoted, require_exact
 from ranklens.explain.trees import TreeEnsemble, tree_contributions
 from ranklens.explain.trees.on_device import parts_on_device
 
@@ -52,6 +52,8 @@ def explain_trees(
             parts = parts_on_device(trees, players.of_feature, a, b, backend)
             *arrays, there_a, there_b = _on_host(*parts.arrays, a, b)
             host = [parts.on_host(arrays), there_a, there_b]
+    for rows, what in ((host[1], "a"), (host[2], "b")):
+        require_exact(rows, model.names, what)
     rows_a, rows_b = promoted(host[1], host[2])
     model.check_rows(rows_a, rows_b)
     none = np.zeros(n, dtype=np.int64)
@@ -72,7 +74,13 @@ def explain_trees(
 
 
 def _on_host(*arrays: Any) -> list[Rows]:
-    """Bring those that are on a device to the host, all at once."""
-    there = [array for array in arrays if not isinstance(array, np.ndarray)]
-    fetched = iter(to_host(*there) if there else ())
-    return [array if isinstance(array, np.ndarray) else next(fetched) for array in arrays]
+    """Bring those that are on a device to the host, all at once but for large integers."""
+    found = list(arrays)
+    there = [place for place, array in enumerate(arrays) if not isinstance(array, np.ndarray)]
+    # Beside numbers of other types these would travel as float64, and lose digits.
+    wide = [place for place in there if str(arrays[place].dtype).endswith("int64")]
+    for places in ([place for place in there if place not in wide], wide):
+        fetched = to_host(*(arrays[place] for place in places)) if places else ()
+        for place, array in zip(places, fetched, strict=True):
+            found[place] = array
+    return found

@@ -17,6 +17,8 @@ from ranklens.io.sources import load, source_name, suffix_of
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _LATEST_PROTOCOL = b"\x05"
+_CBM_HEADER = 8
+"""Four letters, and the number of bytes that follow at least."""
 
 
 class UnsafeModelError(RankLensError, ValueError):
@@ -98,7 +100,15 @@ def _xgboost(data: bytes) -> Any:
 
 
 def _catboost(data: bytes) -> Any:
-    return _library("CatBoost").CatBoost().load_model(blob=data)
+    library = _library("CatBoost")
+    # The library takes some of what is cut off for a model without features.
+    promised = _CBM_HEADER + int.from_bytes(data[4:_CBM_HEADER], "little")
+    if len(data) < promised:
+        raise ValueError(f"it is cut off: it holds {len(data)} of {promised} bytes; save it again")
+    model = library.CatBoost().load_model(blob=data)
+    if not model.feature_names_:
+        raise ValueError("the model has no features; save it again")
+    return model
 
 
 def _unpickled(data: bytes) -> Any:

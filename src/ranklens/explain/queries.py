@@ -14,6 +14,7 @@ from ranklens.arrays import Backend, backend_of, to_host
 from ranklens.core import DataError, DataWarning, QueryIndex
 from ranklens.core.errors import nearest_names
 from ranklens.core.user_line import warn_user
+from ranklens.explain.rows import require_exact
 from ranklens.io.query_features import QueryFeatures
 
 Queries = QueryFeatures | Iterable[QueryFeatures]
@@ -156,7 +157,12 @@ def stacked(queries: Queries, names: Sequence[str], *, others: Iterable[str] = (
         _picked(query.features, order, aligned.columns(query))
         for query, order in zip(found, orders, strict=True)
     ]
+    for query, part in zip(found, parts, strict=True):
+        if isinstance(part, np.ndarray):
+            require_exact(part, names, f"query {query.query_id!r}")
     features = _joined(parts)
+    host = to_host(features)[0]
+    require_exact(host, names, "queries")
     documents = tuple(q.documents[i] for q, order in zip(found, orders, strict=True) for i in order)
     grades = [q.grades.get(q.documents[i], -np.inf) for q, o in zip(found, orders, strict=True) for i in o]
     return Stack(
@@ -164,7 +170,7 @@ def stacked(queries: Queries, names: Sequence[str], *, others: Iterable[str] = (
         starts=np.cumsum([0, *(len(query.documents) for query in found)]),
         documents=documents,
         features=features,
-        host=to_host(features)[0],
+        host=host,
         grades=np.asarray(grades, dtype=np.float64),
         pools=[np.sort(np.asarray(list(q.grades.values()), dtype=np.float64))[::-1] for q in found],
     )

@@ -10,6 +10,8 @@ import numpy as np
 from ranklens.arrays import Backend, open_backend
 from ranklens.explain.models.base import Model
 
+_TORCH_TYPES = ("dtype", "scalar type", "Double and Float", "Float and Double")
+
 
 class CallableAdapter(Model):
     """Any function from an (n, k) array to n scores.
@@ -45,6 +47,12 @@ class CallableAdapter(Model):
         if self._backend is None and "Tensor" in str(error):
             return (
                 "; a function that wants its points from torch: CallableAdapter(fn, names, backend='torch')"
+            )
+        if self.backend.name == "torch" and any(word in str(error) for word in _TORCH_TYPES):
+            return (
+                "; the points have the type of the values that are explained, float64 by default: pass the "
+                "torch module itself, which is asked in its own type, or convert them inside the function "
+                "(x.float())"
             )
         return ""
 

@@ -87,9 +87,16 @@ def _reader_of(text: str, file: str) -> Reader:
                 "booster.save_model('model.txt') and read that",
                 file=file,
             )
-        return _catboost if '"features_info"' in text else _xgboost
+        if '"features_info"' in text or '"learner"' in text:
+            return _catboost if '"features_info"' in text else _xgboost
+        raise DataError(
+            'this JSON holds neither the "learner" of an XGBoost model nor the "features_info" of a CatBoost '
+            "model; it is no model, or cut off",
+            file=file,
+        )
+    what = "this is no" if text.strip() else "the file is empty, and no"
     raise DataError(
-        "this is no model of LightGBM (text), XGBoost (JSON), CatBoost (JSON), RankLib or ONNX", file=file
+        f"{what} model of LightGBM (text), XGBoost (JSON), CatBoost (JSON), RankLib or ONNX", file=file
     )
 
 

@@ -117,6 +117,9 @@ def language_of(function: Any) -> str | None:
         if isinstance(function, functools.partial):
             values += [*function.args, *function.keywords.values()]
         function = inner
+    home = library_of(function)
+    if home in ("jax", "torch"):
+        return home
     function = getattr(function, "__func__", function)
     if not isinstance(function, FunctionType):
         function = vars(type(function)).get("__call__")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.core import DataError
+from ranklens.explain.trees.damage import what_is_wrong
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
@@ -26,17 +27,23 @@ def parse_catboost(text: str | bytes, *, source: str | None = None) -> TreeEnsem
         When its splits look at categories, texts or embeddings, or it has a score a class.
     """
     try:
-        model = json.loads(text)
-        features = model["features_info"]
-        scale, bias = model["scale_and_bias"]
-        grown = model.get("oblivious_trees", model.get("trees"))
-        columns = {f["feature_index"]: f for f in features.get("float_features", ())}
-        parse = _oblivious if "oblivious_trees" in model else _nested
-    except (ValueError, KeyError, TypeError) as error:
+        return _parsed(json.loads(text))
+    except UnsupportedTreesError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise DataError(
-            "this is no CatBoost model in JSON; save one with model.save_model(path, format='json')",
+            f"this is no CatBoost model in JSON, or a damaged one ({what_is_wrong(error)}); save one with "
+            "model.save_model(path, format='json')",
             file=source,
         ) from error
+
+
+def _parsed(model: dict[str, Any]) -> TreeEnsemble:
+    features = model["features_info"]
+    scale, bias = model["scale_and_bias"]
+    grown = model["oblivious_trees"] if "oblivious_trees" in model else model["trees"]
+    columns = {f["feature_index"]: f for f in features.get("float_features", ())}
+    parse = _oblivious if "oblivious_trees" in model else _nested
     kinds = [kind for kind in features if kind != "float_features" and features[kind]]
     if kinds:
         raise UnsupportedTreesError(f"the model has {', '.join(kinds).replace('_', ' ')}")
@@ -44,7 +51,9 @@ def parse_catboost(text: str | bytes, *, source: str | None = None) -> TreeEnsem
         raise UnsupportedTreesError(f"the model has {len(bias)} classes and a score for each")
     offset = float(bias[0]) if bias else 0.0
     trees = [parse(tree, columns, float(scale)) for tree in grown]
-    n_features = 1 + max((int(f["flat_feature_index"]) for f in columns.values()), default=-1)
+    if not columns:
+        raise ValueError("it has no features")
+    n_features = 1 + max(int(f["flat_feature_index"]) for f in columns.values())
     return TreeEnsemble.of(trees, n_features, offset=offset, single=True)
 
 

@@ -20,6 +20,8 @@ from ranklens.explain.trees.tree import NO_FEATURE, Tree
 _ENSEMBLE = re.compile(r"<ensemble>.*?</ensemble>", re.DOTALL)
 _BAGS = re.compile(r"^##\s*No\. of bags\s*=\s*(\d+)", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_WEIGHT = re.compile(r"(?<!\S)\d+:\S+")
+_FRACTION = re.compile(r"\.\d")
 _TREES = ("LambdaMART", "MART", "Random Forests")
 _LINEAR = ("Linear Regression", "Coordinate Ascent")
 
@@ -59,7 +61,8 @@ def parse_ranklib(text: str, n_features: int | None = None, *, source: str | Non
     Raises
     ------
     DataError
-        When the text is no such model, or not all of one, or looks at a feature past `n_features`.
+        When the text is no such model, or not all of one, or looks at a feature past `n_features`. Linear
+        models have no end: one that is cut off between two weights, or inside a fraction, looks whole.
     """
     method = text.lstrip().partition("\n")[0].lstrip("# ").strip()
     if method in _TREES:
@@ -98,7 +101,25 @@ def _weights(text: str, source: str | None) -> dict[int, float]:
                 ) from None
     if not any(found):
         raise DataError("the model holds no weights", file=source)
+    _check_last_weight(text, source)
     return found
+
+
+def _check_last_weight(text: str, source: str | None) -> None:
+    """Raise a `DataError` where the last weight lacks the fraction that the others have.
+
+    RankLib writes no end, and every number with a fraction. What is cut off behind a digit of a fraction
+    cannot be told from a whole file.
+    """
+    weights = _WEIGHT.findall(text)
+    fractions = [_FRACTION.search(weight) is not None for weight in weights]
+    if not text[-1:].isspace() and len(weights) > 1 and all(fractions[:-1]) and not fractions[-1]:
+        raise DataError(
+            "this RankLib model seems to be cut off: its last weight has no fraction, and all others have "
+            "one; save it again, or end the file with a line break if it is whole",
+            file=source,
+            text=text.split()[-1],
+        )
 
 
 def _trees(text: str, method: str, source: str | None) -> tuple[list[Tree], int]:

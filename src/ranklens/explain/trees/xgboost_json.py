@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import DataError
+from ranklens.explain.trees.damage import what_is_wrong
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
@@ -39,12 +40,19 @@ def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -
         When it is linear, or has several scores a row.
     """
     try:
-        learner = json.loads(text)["learner"]
-        booster = learner["gradient_booster"]
-    except (ValueError, KeyError, TypeError) as error:
+        return _parsed(json.loads(text)["learner"])
+    except UnsupportedTreesError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise DataError(
-            "this is no XGBoost model in JSON; save one with booster.save_model('model.json')", file=source
+            f"this is no XGBoost model in JSON, or a damaged one ({what_is_wrong(error)}); save one with "
+            "booster.save_model('model.json')",
+            file=source,
         ) from error
+
+
+def _parsed(learner: dict[str, Any]) -> XGBoostJSON:
+    booster = learner["gradient_booster"]
     parameters = learner["learner_model_param"]
     classes = max(int(parameters.get("num_class", 0)), int(parameters.get("num_target", 1)))
     if classes > 1:
@@ -56,6 +64,8 @@ def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -
     trees = [_tree(tree, weight) for tree, weight in zip(grown["trees"], weights, strict=True)]
     offset = _margin(str(parameters["base_score"]), learner["objective"]["name"])
     n_features = int(parameters["num_feature"])
+    if not n_features:
+        raise ValueError("it has no features")
     ensemble = TreeEnsemble.of(trees, n_features, offset=offset, single=True, downwards=True)
     return XGBoostJSON(tuple(learner.get("feature_names", ())), ensemble)
 
