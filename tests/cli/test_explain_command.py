@@ -74,6 +74,22 @@ def test_json_says_all(command):
     assert found["options"]["n_repeats"] == 10
 
 
+def test_long_names_and_groups_can_be_told_apart(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    stem = "tf_idf_of_the_body_without_stop_words_"
+    names = [f"{stem}{end}" for end in ("sum_of_all_terms", "mean_of_all_terms", "max")]
+    Path("long.txt").write_text("\n".join(names) + "\n")
+    done = command("explain", OLD, DATA, "--names", "long.txt", "--n-repeats", "1")
+    cells = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("tf_idf")}
+    assert len(cells) == 3
+    assert all(len(cell) <= 40 for cell in cells)
+    for groups, n in ((f"{names[0]}+{names[1]}", 2), (f"{names[0]}+{names[2]}", 2)):
+        done = command("explain", OLD, DATA, "--names", "long.txt", "--n-repeats", "1", "--groups", groups)
+        assert f"one group: {', '.join(groups.split('+'))}" in " ".join(done.stdout.split())
+        cells = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("tf_idf")}
+        assert len(cells) == n
+
+
 def test_groups_are_shuffled_as_one(command):
     options = ("--names", "names.txt", "--format", "json")
     given = parsed(command("explain", OLD, DATA, "--groups", "bm25+price", *options))

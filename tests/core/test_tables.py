@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.core.tables import is_numeric, latex_text, markdown_text, render_table, visible
-from ranklens.core.widths import shortened, text_width
+from ranklens.core.widths import shortened, text_width, told_apart
 
 
 def test_numbers_align_right_and_text_left():
@@ -98,3 +98,12 @@ def test_wrong_use_is_named():
         render_table(["a"], [], "html")
     with pytest.raises(ValueError, match="row 1 has 1 cells, and the header 2"):
         render_table(["a", "b"], [["1", "2"], ["1"]])
+
+
+@given(st.lists(st.text("ab検_+", max_size=30), unique=True), st.integers(6, 20))
+def test_different_texts_look_different_however_short(texts, width):
+    found = told_apart(texts, width)
+    assert list(found) == texts
+    assert len(set(found.values())) == len(texts)
+    assert all(found[text] == text for text in texts if text_width(text) <= width)
+    assert all(text_width(short) <= width for text, short in found.items() if short != text)

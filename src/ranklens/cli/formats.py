@@ -8,7 +8,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import click
 
 from ranklens.cli.document import Document, Table
 from ranklens.core.tables import Cell, markdown_text, render_table, visible
-from ranklens.core.widths import shortened, text_width
+from ranklens.core.widths import text_width, told_apart
 
 SCHEMA_VERSION = 1
 WIDEST_CELL = 40
@@ -146,7 +146,7 @@ def _wrapped(text: str, width: int) -> str:
 
 def _fitted(table: Table, width: int | None) -> str:
     """Shorten long texts, and leave out spare columns until the table fits, and say which."""
-    table = replace(table, rows=[[_short(cell) for cell in row] for row in table.rows])
+    table = replace(table, rows=_shortened(table.rows))
     text = _table(table, "table")
     left_out: list[str] = []
     for column in table.spare:
@@ -159,8 +159,15 @@ def _fitted(table: Table, width: int | None) -> str:
     return f"{text}\n(left out to fit this terminal: {', '.join(left_out)})" if left_out else text
 
 
-def _short(cell: Cell) -> Cell:
-    return shortened(cell, WIDEST_CELL) if isinstance(cell, str) else cell
+def _shortened(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Cut long texts, but not where two of a column would look the same."""
+    columns = [
+        told_apart((c for c in column if isinstance(c, str)), WIDEST_CELL)
+        for column in zip(*rows, strict=True)
+    ]
+    return [
+        [found[c] if isinstance(c, str) else c for c, found in zip(row, columns, strict=True)] for row in rows
+    ]
 
 
 def _markdown(text: str) -> str:

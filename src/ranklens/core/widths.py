@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 
 _WIDE = ("W", "F")
 _MARKS = ("Mn", "Me")
@@ -46,6 +48,38 @@ def shortened(text: str, width: int) -> str:
         used += _columns(text[kept])
         kept += 1
     return text[:kept] + "…"
+
+
+def told_apart(texts: Iterable[str], width: int) -> dict[str, str]:
+    """Shorten texts so that no two of them look the same.
+
+    Where their beginnings are the same, what is left out is the part before they differ. A text that cannot
+    be told from another one within `width` columns stays whole.
+
+    Examples
+    --------
+    >>> list(told_apart(["title_bm25_sum", "title_bm25_mean", "url"], 10).values())
+    ['ti…_sum', 'ti…_mean', 'url']
+    """
+    found = {text: shortened(text, width) for text in texts}
+    for same in _alike(found):
+        prefix = next(i for i, letters in enumerate(zip_longest(*same)) if len(set(letters)) > 1)
+        head = shortened(same[0], width // 4 + 1)
+        kept = len(head) - 1
+        for text in same:
+            rest = text[max(prefix - width // 4 + 1, kept) :]
+            found[text] = head + shortened(rest, width - text_width(head))
+    for same in _alike(found):
+        found.update(zip(same, same, strict=True))
+    return found
+
+
+def _alike(found: Mapping[str, str]) -> list[list[str]]:
+    """Return the texts that are shown as another one is."""
+    shown: dict[str, list[str]] = {}
+    for text, short in found.items():
+        shown.setdefault(short, []).append(text)
+    return [texts for texts in shown.values() if len(texts) > 1]
 
 
 def _columns(character: str) -> int:
