@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 
 FLIP_BATCHES = (200, 600, 1000, 2000)
 WARM_SECONDS = 0.02
-_SETTING = ", batch "
+SETTING = ", batch "
+"""What stands before the setting in the name of a job; without it the name is the peer's."""
 RESAMPLE_BATCHES = (5, 20, 50, 100)
 
 SCIPY_GENERATORS: dict[str, Callable[[], object]] = {
@@ -64,14 +65,14 @@ def best_settings(times: dict[str, list[float]]) -> dict[str, float]:
     fastest: dict[str, tuple[float, str]] = {}
     for name, values in times.items():
         timed = statistics.median(values), name
-        peer = name.partition(_SETTING)[0]
+        peer = name.partition(SETTING)[0]
         fastest[peer] = min(fastest.get(peer, timed), timed)
     return {name: median for median, name in fastest.values()}
 
 
 def by_batch(peer: str, jobs: dict[int, Job]) -> dict[str, Job]:
     """Name the jobs of a peer by their batch sizes."""
-    return {f"{peer}{_SETTING}{batch}": job for batch, job in jobs.items()}
+    return {f"{peer}{SETTING}{batch}": job for batch, job in jobs.items()}
 
 
 def scipy_flips(deltas: Floats, n_flips: int) -> dict[int, Job]:
