@@ -153,17 +153,21 @@ def test_programs_of_a_batch_serve_many_query_counts(caplog):
 def test_programs_call_nothing_on_the_host():
     backend = open_variant("jax")
     jax = importlib.import_module("jax")
-    from ranklens.arrays.jax_ends import ends_of_columns
-    from ranklens.kernels.flips import sign_matrix
-    from ranklens.kernels.resample_sums import _first_drawn
+    from ranklens.arrays.jax_ends import ends_of_rows
+    from ranklens.kernels.flip_counts import _extreme_flips
+    from ranklens.kernels.resample_sums import _drawn_parts
 
     with backend.precise():
         words = backend.xp.zeros((32, 40), dtype="int64")
-        by_query = backend.xp.ones((64, 5), dtype="float64")
+        values = backend.xp.ones((5, 64), dtype="float64")
+        some = values[:, 0]
         programs = [
-            jax.make_jaxpr(lambda drawn: _first_drawn(drawn, by_query, 60, False))(words),
-            jax.make_jaxpr(lambda drawn: sign_matrix(drawn, 64, "float64") @ by_query)(words),
-            jax.make_jaxpr(lambda sums: ends_of_columns(sums, (1, 2, 37, 38)))(by_query[:40]),
+            jax.make_jaxpr(lambda drawn: _drawn_parts(drawn, values, 60, False, 20))(words),
+            jax.make_jaxpr(lambda drawn: _extreme_flips(drawn, values, some, some, "less"))(words),
+            *[
+                jax.make_jaxpr(lambda sums, one=one: ends_of_rows(sums, (1, 2, 37, 38), one))(values[:, :40])
+                for one in (True, False)
+            ],
         ]
     for program in programs:
         assert "callback" not in str(program)

@@ -7,10 +7,21 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, n_devices, rows_within
+from ranklens.arrays import (
+    Purpose,
+    backend_of,
+    compiled,
+    cut,
+    draw_words,
+    even,
+    n_devices,
+    namespace,
+    rows_within,
+)
 from ranklens.arrays.host_batch import flip_words
 from ranklens.arrays.host_flips import flipped_sums_of_one
 from ranklens.arrays.host_outside import count_outside
+from ranklens.arrays.parts import part_length
 from ranklens.kernels.flips import (
     BYTE_VALUES,
     BYTES,
@@ -57,8 +68,8 @@ def flip_counts(sample: Comparable, *, seed: int, resamples: range, alternative:
         beyond = thresholds(observed, sample.band, alternative)
         return count_outside(sample.values, *beyond, flip_words(seed, sample.values.shape[1]), resamples)
     if sample.values.ndim == 2:
-        parts = _batch_sums(sample.values, seed, resamples)
-    elif backend.name == "numpy":
+        return _batch_counts(sample, observed, seed, resamples, alternative)
+    if backend.name == "numpy":
         parts = flipped_sums_of_one(sample.values, seed, resamples)
     else:
         parts = _device_sums(sample.values, seed, resamples)
@@ -90,18 +101,23 @@ def _of_columns(values: Any, columns: range) -> Any:
     return values[WORD_BITS * columns.start : min(WORD_BITS * columns.stop, values.shape[0])]
 
 
-def _batch_sums(values: Any, seed: int, resamples: range) -> Iterator[Any]:
+def _batch_counts(sample: Comparable, observed: Any, seed: int, resamples: range, alternative: str) -> Any:
+    values = sample.values
     backend = backend_of(values)
     n_comparisons, n = values.shape
     columns = range(-(-n // WORD_BITS))
     row_bytes = _FLOAT_BYTES * (_SIGN_COPIES * WORD_BITS * len(columns) + _SUM_COPIES * n_comparisons)
-    by_query = backend.xp.matrix_transpose(values)
-    flipped = compiled(_flipped_batch, backend)
-    length = rows_within(row_bytes, min(len(resamples), _BATCH_BLOCK * n_devices(backend)), share=0.5)
+    most = rows_within(row_bytes, min(len(resamples), _BATCH_BLOCK * n_devices(backend)), share=0.5)
+    counted = compiled(_extreme_flips, backend, static=("alternative",))
+    counts = []
+    length = min(len(resamples), part_length(len(resamples), most, backend))
     for block in cut(resamples, even(length, backend)):
         words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.FLIPS)
-        yield flipped(words, by_query)
+        counts.append(counted(words, values, observed, sample.band, alternative=alternative))
+    return functools.reduce(operator.add, counts)
 
 
-def _flipped_batch(words: Any, by_query: Any) -> Any:
-    return sign_matrix(words, by_query.shape[0], by_query.dtype) @ by_query
+def _extreme_flips(words: Any, values: Any, observed: Any, band: Any, alternative: str) -> Any:
+    signs = sign_matrix(words, values.shape[1], values.dtype)
+    sums = signs @ namespace(values).matrix_transpose(values)
+    return count_extreme(sums, observed, band, alternative)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
-from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, rows_within
+from ranklens.arrays import Purpose, backend_of, compiled, cut, draw_words, even, namespace, rows_within
 from ranklens.arrays.counting import COUNTING, count_draws, count_first_draws
 from ranklens.arrays.host_batch import drawn_sums
 from ranklens.arrays.host_loops import add_resampled, add_resampled_wide
+from ranklens.arrays.parts import by_parts, is_one_processor, part_length
 from ranklens.arrays.threads import for_each, n_cores
 from ranklens.kernels.resamples import (
     WIDE_FROM,
@@ -28,6 +30,9 @@ _DRAWS_WORTH_THREADS = 4_000_000
 _INDEX_COPIES = 8
 # Words, halves, indices, places and counts of one resample.
 _COUNT_COPIES = 7
+# On the host and in the program.
+_WORD_COPIES = 2
+_PART = 512
 ROWS_WORTH_COUNTING = 4
 """From so many rows on the draws are counted, and the counts multiplied with all rows."""
 _LONG, _LONG_ROWS_WORTH_COUNTING = 128, 12
@@ -58,7 +63,7 @@ def resample_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
     if backend.name == "numpy":
         return _rows_on_host(values[:, :n], seed, resamples)
     if worth_counting(values):
-        return backend.xp.matrix_transpose(counted_sums(values, n, seed=seed, resamples=resamples))
+        return counted_sums(values, n, seed=seed, resamples=resamples)
     return _on_device(values, n, seed, resamples)
 
 
@@ -130,29 +135,62 @@ def worth_counting(values: Any) -> bool:
 
 
 def counted_sums(values: Any, n: int, *, seed: int, resamples: range) -> Any:
-    """Do `resample_sums` for a batch on a device, shape (len(resamples), comparisons).
+    """Do `resample_sums` for a batch on a device, shape (comparisons, len(resamples)).
 
     How often each query was drawn is multiplied with the differences of all comparisons.
     """
     backend = backend_of(values)
-    on_jax = backend.name == "jax"
+    if backend.name == "jax":
+        parts = drawn_parts(values, n, seed=seed, resamples=resamples)
+        return compiled(_joined, backend, static=("m",))(parts, m=len(resamples))
+    xp = backend.xp
+    by_query = xp.matrix_transpose(values[:, :n])
+    row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * n + values.shape[0])
+    blocks = cut(resamples, rows_within(row_bytes, len(resamples), share=0.5))
+    sums = [count_draws(backend, _draws(backend, seed, n, block), n) @ by_query for block in blocks]
+    return xp.matrix_transpose(xp.concat(sums, axis=0))
+
+
+def drawn_parts(values: Any, n: int, *, seed: int, resamples: range) -> list[Any]:
+    """Do `counted_sums` on JAX, in arrays of shape (parts, comparisons, length).
+
+    One after the other they hold the sums of `resamples`, and of those that fill the last part.
+    """
+    backend = backend_of(values)
     # A compiled program serves one shape, whatever part of it is drawn.
-    length = values.shape[1] if on_jax else n
-    by_query = backend.xp.matrix_transpose(values[:, :length])
-    row_bytes = _FLOAT_BYTES * (_COUNT_COPIES * length + values.shape[0])
-    block_length = even(rows_within(row_bytes, len(resamples), share=0.5), backend)
-    counted = compiled(_first_drawn, backend, static=("wide",))
-    columns = range(n_word_columns(length))
-    sums = []
-    for block in cut(resamples, block_length):
-        if on_jax:
-            words = draw_words(backend, seed, block.start, block.stop, columns, Purpose.RESAMPLES)
-            sums.append(counted(words, by_query, n, wide=n >= WIDE_FROM))
-        else:
-            sums.append(count_draws(backend, _draws(backend, seed, n, block), n) @ by_query)
-    return backend.xp.concat(sums, axis=0)
+    columns = range(n_word_columns(values.shape[1]))
+    length, together = _parts_of(values, len(columns), len(resamples))
+    drawn = compiled(_drawn_parts, backend, static=("wide", "length"))
+    parts = []
+    for first in range(resamples.start, resamples.stop, together * length):
+        words = draw_words(backend, seed, first, first + together * length, columns, Purpose.RESAMPLES)
+        parts.append(drawn(words, values, n, wide=n >= WIDE_FROM, length=length))
+    return parts
 
 
-def _first_drawn(words: Any, by_query: Any, n: Any, wide: bool) -> Any:
-    indices = drawn_indices(words, n, wide)
-    return count_first_draws(indices, n, by_query.shape[0], by_query.dtype) @ by_query
+def _parts_of(values: Any, n_columns: int, n_resamples: int) -> tuple[int, int]:
+    """Return how many resamples are a part, and for how many parts words are drawn at once."""
+    backend = backend_of(values)
+    rows, width = values.shape
+    most = rows_within(_FLOAT_BYTES * (_COUNT_COPIES * width + rows), n_resamples, share=0.25)
+    if not is_one_processor(backend):
+        return part_length(n_resamples, most, backend), 1
+    length = part_length(n_resamples, min(most, _PART), backend)
+    n_parts = -(-n_resamples // length)
+    word_bytes = _WORD_COPIES * _FLOAT_BYTES * n_columns * length
+    return length, part_length(n_parts, rows_within(word_bytes, n_parts, share=0.25), backend)
+
+
+def _drawn_parts(words: Any, values: Any, n: Any, wide: bool, length: int) -> Any:
+    def sums(part: Any) -> Any:
+        indices = drawn_indices(part, n, wide)
+        counts = count_first_draws(indices, n, values.shape[1], values.dtype)
+        return values @ namespace(counts).matrix_transpose(counts)
+
+    return by_parts(sums, words, length)
+
+
+def _joined(parts: Sequence[Any], m: int) -> Any:
+    xp = namespace(parts[0])
+    together = xp.permute_dims(xp.concat(parts, axis=0), (1, 0, 2))
+    return xp.reshape(together, (together.shape[0], -1))[:, :m]

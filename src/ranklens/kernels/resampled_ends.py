@@ -6,11 +6,12 @@ from typing import Any
 
 from ranklens.arrays import backend_of, compiled, spread
 from ranklens.arrays.host_ends import ends_of_resamples, ends_of_rows
-from ranklens.arrays.jax_ends import ends_of_columns
+from ranklens.arrays.jax_ends import ends_of_parts
+from ranklens.arrays.parts import is_one_processor
 from ranklens.kernels.resample_sums import (
     ROWS_WORTH_COUNTING,
     column_parts,
-    counted_sums,
+    drawn_parts,
     resample_sums,
     worth_counting,
 )
@@ -38,9 +39,10 @@ def resampled_ends(
     if backend.name == "numpy" and rows >= ROWS_WORTH_COUNTING and n < WIDE_FROM:
         return ends_of_resamples(values, seed, n_resamples, ranks, column_parts(n_word_columns(n)))
     if backend.name == "jax" and worth_counting(values):
-        by_resample = counted_sums(values, n, seed=seed, resamples=resamples)
-        counted = compiled(ends_of_columns, backend, static=("ranks",))
-        return counted(spread(by_resample, backend, axis=1), ranks=ranks)
+        parts = drawn_parts(values, n, seed=seed, resamples=resamples)
+        by_row = [spread(part, backend, axis=1) for part in parts]
+        found = compiled(ends_of_parts, backend, static=("m", "ranks", "one_by_one"))
+        return found(by_row, m=n_resamples, ranks=ranks, one_by_one=is_one_processor(backend))
     sums = resample_sums(values, n, seed=seed, resamples=resamples)
     if backend.name == "numpy":
         return ends_of_rows(sums, ranks)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled, steady
-from ranklens.arrays.jax_ends import ends_of_columns
+from ranklens.arrays.jax_ends import ends_of_rows
+from ranklens.arrays.parts import is_one_processor
 from ranklens.kernels.resample_sums import ROWS_WORTH_COUNTING, resample_sums
 from ranklens.kernels.resampled_ends import resampled_ends
 from ranklens.kernels.resamples import order_statistics
@@ -90,8 +91,8 @@ def _ordered(ratios: Any, ranks: tuple[int, int, int, int], backend: Backend) ->
     """Return the elements of four ranks of each row on a device."""
     if backend.name != "jax" or ratios.shape[0] < ROWS_WORTH_COUNTING:
         return compiled(order_statistics, backend, static=("ranks",))(ratios, ranks=ranks)
-    by_resample = backend.xp.matrix_transpose(ratios)
-    return compiled(ends_of_columns, backend, static=("ranks",))(by_resample, ranks=ranks)
+    found = compiled(ends_of_rows, backend, static=("ranks", "one_by_one"))
+    return found(ratios, ranks=ranks, one_by_one=is_one_processor(backend))
 
 
 def _finished(sample: Sample, totals: Any, factor: Any, ends: tuple[Floats, Floats]) -> Ends:
