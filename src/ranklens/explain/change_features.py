@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -110,4 +111,4 @@ def _scale(a: Floats, b: Floats) -> float:
 
 
 def _grade(grade: float) -> float | None:
-    return None if np.isneginf(grade) else float(grade)
+    return None if grade == -math.inf else float(grade)

@@ -16,10 +16,9 @@ from ranklens.explain.models.base import Model
 from ranklens.explain.queries import Stack, stacked
 from ranklens.explain.ranking import Ranker
 from ranklens.explain.scoring import Scorer
+from ranklens.explain.states import values_on_path
 
 Floats = NDArray[np.float64]
-
-_STATES_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +65,11 @@ class Path:
             a, b = (side.scores[span] for side in sides)
             path = crossings(a, b)
             found.n_crossings += len(path)
-            effective = _effective(path, stack.grades[span], measure.depth)
-            values = _values_on_path(ranker, query, a, path, effective)
+            effective = set(_effective(path, stack.grades[span], measure.depth))
+            values = values_on_path(ranker, query, ranked(a), path, effective)
             found.before[query], found.after[query] = values[0], values[-1]
             found.queries += [query] * len(effective)
-            found.crossings += [path[i] for i in effective]
+            found.crossings += [swap for i, swap in enumerate(path) if i in effective]
             found.shares += np.diff(values).tolist()
         return found
 
@@ -82,29 +81,3 @@ def _effective(path: list[Crossing], grades: Floats, depth: int | None) -> list[
         for i, swap in enumerate(path)
         if grades[swap.risen] != grades[swap.fallen] and (depth is None or swap.rank < depth)
     ]
-
-
-def _values_on_path(
-    ranker: Ranker, query: int, scores: Floats, path: list[Crossing], effective: list[int]
-) -> Floats:
-    """Return the measure at the start and after each of the `effective` swaps."""
-    n = len(scores)
-    rank_of = np.empty(n, dtype=np.int64)
-    rank_of[ranked(scores)] = np.arange(n)
-    states = np.empty((len(effective) + 1, n), dtype=np.int64)
-    states[0] = rank_of
-    wanted = {i: row for row, i in enumerate(effective, 1)}
-    for i, swap in enumerate(path):
-        rank_of[swap.risen], rank_of[swap.fallen] = swap.rank, swap.rank + 1
-        if i in wanted:
-            states[wanted[i]] = rank_of
-    # Place r scores -r; the last one is the padding.
-    places = np.append(-np.arange(float(n)), -np.inf)
-    step = max(1, _STATES_AT_ONCE // n)
-    return np.concatenate(
-        [
-            values[:, 0]
-            for start in range(0, len(states), step)
-            for values in ranker.values(places, np.asarray([query]), [states[start : start + step]])
-        ]
-    )

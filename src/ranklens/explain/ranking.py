@@ -18,6 +18,7 @@ from ranklens.metrics.definitions import Measure
 
 Array = Any
 Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 # Scores, order, grades, ranks and what a measure makes of them.
 _BYTES_PER_ELEMENT = 16 * 8
@@ -65,6 +66,26 @@ class Ranker:
             few = slots[some.start : some.stop]
             yield self._measured(scores, queries[some.start : some.stop], few, n_repeats)
 
+    def listed(self, query: int, grades: Array, ranks: Array) -> Array:
+        """Measure rankings of one query from the judged documents that they list.
+
+        Parameters
+        ----------
+        query : int
+            Position in the stack.
+        grades, ranks : arrays, shape (rankings, width)
+            Of the judged documents, best first; no others lie within the measure's cutoff.
+
+        Returns
+        -------
+        array, shape (rankings,)
+        """
+        n, shape = int(self.stack.sizes[query]), (grades.shape[0], 1)
+        pool = self._pool(np.asarray([query]), 1)
+        retrieved = np.full(shape, float(n))
+        batch = self._laid_out(grades[:, None, :], ranks[:, None, :], retrieved, pool, n)
+        return self._checked(self.measure(batch), shape)[:, 0]
+
     def _rows_at_once(self, n_elements: int, most: int) -> int:
         fitting = rows_within(_BYTES_PER_ELEMENT * n_elements, most)
         if self.backend.name in ("numpy", "array_api_strict"):
@@ -83,13 +104,16 @@ class Ranker:
             start, stop = self.stack.starts[query], self.stack.starts[query + 1]
             grades[row, : slot.shape[1]] = self.stack.grades[start:stop]
         batch = self._batch(scores, index, grades, queries)
-        result = self.backend.asarray(self.measure(batch))
-        if tuple(result.shape) != (n_repeats, padded):
+        return self._checked(self.measure(batch), (n_repeats, padded))[:, :n_rows]
+
+    def _checked(self, answer: Any, shape: tuple[int, int]) -> Array:
+        result = self.backend.asarray(answer)
+        if tuple(result.shape) != shape:
             raise DataError(
                 f"the measure {self.measure.name} gave an array of shape {tuple(result.shape)}; it must give "
-                f"one value for each run and query of the batch, shape {(n_repeats, padded)}"
+                f"one value for each run and query of the batch, shape {shape}"
             )
-        return result[:, :n_rows]
+        return result
 
     def _batch(
         self, scores: Array, index: Indices, grades: NDArray[np.float64], queries: Indices
@@ -106,12 +130,18 @@ class Ranker:
         sort = compiled(ranked_grades, self.backend, static=("depth", "compact"))
         ranked = sort(xp.reshape(flat, index.shape), to_device(grades), depth=depth, compact=compact)
         pool = self._pool(queries, grades.shape[0])
-        positions = np.arange(1.0, max(grades.shape[1], pool.shape[1]) + 1.0)
         retrieved = np.zeros((index.shape[0], grades.shape[0]))
         retrieved[:, : len(queries)] = sizes
+        return self._laid_out(ranked.grades, ranked.ranks, retrieved, pool, grades.shape[1])
+
+    def _laid_out(
+        self, grades: Array, ranks: Array, retrieved: Floats, pool: Floats, deepest: int
+    ) -> MeasureBatch:
+        to_device = self.backend.asarray
+        positions = np.arange(1.0, max(deepest, pool.shape[1]) + 1.0)
         return MeasureBatch(
-            grades=ranked.grades,
-            ranks=ranked.ranks,
+            grades=grades,
+            ranks=ranks,
             n_retrieved=to_device(retrieved),
             pool=to_device(pool),
             positions=to_device(positions),
