@@ -281,8 +281,8 @@ def test_automatic_choice_counts_all_samples_orders_or_fits() -> None:
     assert method == "regression"
     assert rows <= 4096
     assert chosen(13, max_rows=8192) == ("exact", 8192)
-    assert chosen(50, max_rows=199)[0] == "antithetic"
-    assert chosen(50, max_rows=200)[0] == "regression"
+    assert chosen(50, max_rows=299)[0] == "antithetic"
+    assert chosen(50, max_rows=300)[0] == "regression"
     assert chosen(13, n_permutations=3)[0] == "antithetic"
 
 

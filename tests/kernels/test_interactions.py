@@ -13,7 +13,7 @@ from ranklens.arrays import Backend, to_host
 from ranklens.explain.dealing import dealt_coalitions, random_orders
 from ranklens.explain.leverage import allocation, draw_size, drawn_coalitions, sample_coalitions
 from ranklens.explain.spreading import spread_evenly
-from ranklens.kernels.interactions import among_themselves, beyond_contributions
+from ranklens.kernels.interactions import among_themselves, beyond_contributions, same_size
 
 Floats = np.ndarray
 
@@ -47,6 +47,23 @@ def test_contributions_are_taken_out_of_each_triple(backend: Backend, k: int) ->
         even = (members.mean(axis=1) * 2 - 1) + steps
         right += np.outer(one[:, chosen].prod(axis=1), other[:, chosen].prod(axis=1) + even)
     np.testing.assert_allclose(found, right, rtol=0, atol=1e-12)
+
+
+def test_coalitions_of_a_size_share_its_effect_but_halves_have_none(backend: Backend) -> None:
+    one, other = random_signs(9, 6), random_signs(7, 6, 1)
+    (found,) = to_host(same_size(backend.asarray(one), backend.asarray(other)))
+    mine, theirs = ((1 - signs).sum(axis=1) / 2 for signs in (one, other))
+    np.testing.assert_array_equal(found, (mine[:, None] == theirs) & (mine[:, None] != 3))
+    assert 0 < found.sum() < found.size
+
+
+def test_what_all_others_say_of_an_equation_does_not_depend_on_it() -> None:
+    sample = sample_coalitions(9, 60, 0)
+    left_out = sample.fit.left_out
+    np.testing.assert_allclose(np.diag(left_out), 1.0, rtol=0, atol=1e-6)
+    # Contributions alone leave nothing for it to differ in.
+    design = sample.members - sample.members.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(left_out.T @ design, 0.0, rtol=0, atol=1e-9)
 
 
 @given(st.integers(4, 20), st.integers(0, 2**32))

@@ -1,8 +1,10 @@
-"""How large the errors of a regression are beside the residuals that it leaves.
+"""How large the errors of a regression are beside what its coalitions say of each other.
 
-What the contributions leave unexplained of the scores is what makes their errors, less the interactions that
-are fitted beside them. How much less depends on the coalitions, and is measured on games whose contributions
-are known: random triples of players, and noise in the place of larger interactions.
+How far each score is from what all others say of it shows what the fit leaves unexplained of this very game,
+and leaving it out changes the contributions by more than it adds to their errors: the coalitions are few for
+what they have to tell, and share their players evenly. How much more depends on the coalitions and hardly on
+the game. It is measured on games whose contributions are known: random triples of players, and noise in the
+place of larger interactions.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def calibrated(fit: Fit, members: NDArray[np.bool_], weights: Floats, seed: int,
     found, errors = estimates(target, fit, n_parts=n_parts, k=members.shape[1])
     stated = float(np.sum(errors**2))
     factor = math.sqrt(float(np.sum(found**2)) / stated) if stated > 0.0 else 1.0
-    return fit._replace(scaled=fit.scaled * factor, explained=fit.explained * factor)
+    return fit._replace(
+        scaled=fit.scaled * factor, explained=fit.explained * factor, taken=fit.taken * factor
+    )
 
 
 def random_games(members: NDArray[np.bool_], weights: Floats, seed: int) -> Floats:

@@ -36,7 +36,7 @@ class Layout:
     n_parts : int
     arrays : tuple of arrays
         For orders, the rows after and before each player's turn, shape (orders, players); for coalitions,
-        their sizes and the three arrays of their `Fit`.
+        their sizes and the arrays of their `Fit`.
     """
 
     members: NDArray[np.bool_]
@@ -53,8 +53,10 @@ def regression_layout(sample: CoalitionSample) -> Layout:
     n, k = sample.members.shape
     rows, players = steady_rows(n), steady_rows(k)
     both = np.stack([sample.members, ~sample.members], axis=1).reshape(2 * n, k)
-    gain, scaled, explained = sample.fit
-    spare = players - k
+    gain, left_out, scaled, explained, taken = sample.fit
+    spare = players - k if len(taken) else 0
+    # All are seen, or a number that is steady by itself.
+    seen = len(left_out) if len(taken) else rows
     return Layout(
         padded(_with_ends(both), (ENDS + 2 * rows, players + 1)),
         ENDS + 2 * n,
@@ -65,8 +67,10 @@ def regression_layout(sample: CoalitionSample) -> Layout:
         (
             padded(sample.members.sum(axis=1).astype(np.float64), (rows,)),
             padded(gain, (rows, players)),
+            padded(left_out, (seen, seen)),
             padded(scaled, (rows, players)),
             np.pad(explained, ((0, 0), (0, spare), (0, spare))),
+            np.pad(taken, ((0, 0), (0, 0), (0, spare))),
         ),
     )
 

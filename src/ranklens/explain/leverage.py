@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Purpose, words
+from ranklens.arrays.compile import steady_rows
 from ranklens.explain.calibrating import calibrated
 from ranklens.explain.dealing import dealt_coalitions, random_orders
 from ranklens.explain.spreading import spread_evenly
@@ -102,7 +103,8 @@ def drawn_coalitions(k: int, n_pairs: int, seed: int) -> Members:
 
 def n_seen(k: int, n: int) -> int:
     """Return how many of n coalitions the interactions are fitted to."""
-    return min(n, max(SEEN, 2 * k))
+    # One of few lengths, as programs that are compiled for each want it.
+    return min(n, max(SEEN, steady_rows(2 * k)))
 
 
 def topped_up(members: Members, size: int, seed: int) -> Members:

@@ -70,7 +70,7 @@ def pairwise(
         ``"exact"`` scores all 2^k coalitions, ``"tree"`` uses the closed form of a tree ensemble. The others
         sample: random orders, each with its reverse or not, or least squares over pairs of complementary
         coalitions. ``"auto"`` takes trees where it can, else counts all where 2^k is at most
-        max(4096, max_rows), else samples: regression from 4 rows a feature on, antithetic orders below.
+        max(4096, max_rows), else samples: regression from 6 rows a feature on, antithetic orders below.
     max_rows : int, default 4096
         The whole budget of model rows. Up to 12 features that differ are counted in full whatever it is, so
         that no more than max(4096, max_rows) rows are sent; A and B once more among them, to see whether the

@@ -6,14 +6,12 @@ the k - 1 coalitions "every player of rank below s"; the ends are shared by all 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ranklens.arrays import device_of, namespace
 
 Array = Any
-
-OTHERS = 0.25
-"""What the other players' scatter counts for in a player's, in degrees of freedom."""
 
 
 def walks(words: Array, *, reverse: bool) -> tuple[Array, Array]:
@@ -77,17 +75,26 @@ def mean_and_error(by_order: Array, *, together: int) -> tuple[Array, Array]:
     """Return the mean over the orders, shape (pairs, k), and its standard error.
 
     A sample is the mean of `together` orders in turn: of 2 where each is followed by its reverse. In a few
-    samples a player may by chance show no scatter at all, as in sparse trees, so that its variance is drawn
-    a little to the mean of all players' (a moderated t statistic, Smyth 2004). The standard error of a single
-    sample is given as 0.
+    samples a player may by chance show no scatter at all, as in sparse trees, so each player's variance is
+    taken as if one more sample had shown the usual scatter, the mean of all players'. The standard error of
+    a single sample is given as 0.
     """
     n_orders, k = by_order.shape[1:]
     n = n_orders // together
-    return moderated(by_order, n, max(n - 1, 1), k, together=together)
+    freedom = max(n - 1, 1)
+    return with_one_more(by_order, n, freedom, usual_share(freedom), k, together=together)
 
 
 def placed_estimates(
-    values: Array, after: Array, before: Array, n_samples: Any, freedom: Any, k: Any, *, together: int
+    values: Array,
+    after: Array,
+    before: Array,
+    n_samples: Any,
+    freedom: Any,
+    share: Any,
+    k: Any,
+    *,
+    together: int,
 ) -> tuple[Array, Array]:
     """Return the contributions and their standard errors from all scores, shape (pairs, rows).
 
@@ -95,16 +102,19 @@ def placed_estimates(
     ----------
     after, before : int32 arrays, shape (orders, players)
         The rows after and before each player's turn; the same row for orders and players that fill up.
-    n_samples, freedom, k : int
-        How many samples and players there are without those; and one sample less, but at least 1.
+    n_samples, freedom, share, k : numbers
+        How many samples and players there are without those; one sample less, but at least 1; and its
+        `usual_share`.
     """
     xp = namespace(values)
     flat = [xp.take(values, xp.reshape(place, (-1,)), axis=1) for place in (after, before)]
     steps = xp.reshape(flat[0] - flat[1], (values.shape[0], *after.shape))
-    return moderated(steps, n_samples, freedom, k, together=together)
+    return with_one_more(steps, n_samples, freedom, share, k, together=together)
 
 
-def moderated(by_order: Array, n: Any, freedom: Any, k: Any, *, together: int) -> tuple[Array, Array]:
+def with_one_more(
+    by_order: Array, n: Any, freedom: Any, share: Any, k: Any, *, together: int
+) -> tuple[Array, Array]:
     """Do what `mean_and_error` says, for `n` samples and `k` players; what is behind them is zero."""
     xp = namespace(by_order)
     n_pairs, n_orders, n_players = by_order.shape
@@ -112,6 +122,15 @@ def moderated(by_order: Array, n: Any, freedom: Any, k: Any, *, together: int) -
     mean = xp.sum(samples, axis=1) / n
     there = xp.arange(samples.shape[1], device=device_of(by_order)) < n
     deviations = xp.where(there[None, :, None], samples - mean[:, None, :], 0.0)
-    squares = xp.sum(deviations * deviations, axis=1)
-    usual = xp.sum(squares, axis=1, keepdims=True) / (k * freedom)
-    return mean, xp.sqrt((squares + OTHERS * usual) / (n * (n - 1 + OTHERS)))
+    variance = xp.sum(deviations * deviations, axis=1) / freedom
+    usual = xp.sum(variance, axis=1, keepdims=True) / k
+    return mean, xp.sqrt((variance + share / n * usual) / n)
+
+
+def usual_share(freedom: int) -> float:
+    """Return what the usual variance counts for beside a player's own, of so many degrees of freedom.
+
+    Intervals take Student's t for both, and the usual one, which many players show, is known as well as by
+    many samples: so it counts for (1.96 / t)², t the 97.5 % quantile, here to 4 %.
+    """
+    return math.exp(-(2.4 + 1.35 / freedom) / freedom)

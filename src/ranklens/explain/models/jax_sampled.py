@@ -15,7 +15,7 @@ from ranklens.explain.layout import ENDS, Layout
 from ranklens.explain.models.jax_program import LARGE_TILE, SMALL_TILE
 from ranklens.kernels.coalition_regression import Fit, regression_values
 from ranklens.kernels.coalitions import listed_points
-from ranklens.kernels.orders import placed_estimates
+from ranklens.kernels.orders import placed_estimates, usual_share
 
 Array = Any
 
@@ -42,12 +42,13 @@ class SampledProgram:
         The columns are the contributions, their standard errors, the scores of A, of B and of A once more,
         and the largest score by size. `on_device` is `layout.members` and `layout.arrays` there.
         """
+        freedom = max(layout.n_samples - 1, 1)
         tile = LARGE_TILE if len(pairs) * layout.n_rows >= 4 * LARGE_TILE else SMALL_TILE
         return self._run(
             arrays,
             (pairs.a, pairs.b, pairs.slot),
             on_device,
-            (len(pairs), layout.n_rows, layout.k, layout.n_samples, max(layout.n_samples - 1, 1)),
+            (len(pairs), layout.n_rows, layout.k, layout.n_samples, freedom, usual_share(freedom)),
             tile=tile,
             together=layout.together,
             n_parts=layout.n_parts,
@@ -58,20 +59,20 @@ class SampledProgram:
         arrays: list[Array],
         pairs: tuple[Array, Array, Array],
         sample: tuple[Array, ...],
-        counts: tuple[Array, Array, Array, Array, Array],
+        counts: tuple[Array, ...],
         *,
         tile: int,
         together: int,
         n_parts: int,
     ) -> Array:
         jnp = importlib.import_module("jax.numpy")
-        n_pairs, n_rows, k, n_samples, freedom = counts
+        n_pairs, n_rows, k, n_samples, freedom, share = counts
         members, *placed = sample
         values = self._scores(arrays, pairs, members, n_pairs, n_rows, tile)
         a, b, sampled = values[:, 0], values[:, 1], values[:, ENDS:]
         if together:
             found, error = placed_estimates(
-                values, placed[0], placed[1], n_samples, freedom, k, together=together
+                values, placed[0], placed[1], n_samples, freedom, share, k, together=together
             )
         else:
             size, *fit = placed
