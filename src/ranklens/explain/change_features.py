@@ -57,7 +57,7 @@ class Effects:
         found = []
         for place, side in enumerate(self._sides):
             watch = None if progress is None else _half(progress, place, len(chosen))
-            rows = (side.stack.rows(np.asarray(some, dtype=np.int64)) for some in (fallen, risen))
+            rows = (_rows(side, some) for some in (fallen, risen))
             found.append(pairwise_many(side.model, *rows, **options, progress=watch))
             for name in found[-1].names:
                 labels.setdefault(name, len(labels))
@@ -85,6 +85,14 @@ class Effects:
             share=path.shares[i],
             features=features,
         )
+
+
+def _rows(side: Side, documents: list[int]) -> Any:
+    """Return the features of some documents: an array where such were given, else columns by name."""
+    rows = side.stack.rows(np.asarray(documents, dtype=np.int64))
+    if side.stack.from_array:
+        return rows
+    return dict(zip(side.model.names, rows.T, strict=True))
 
 
 def _half(progress: Progress, side: int, n_swaps: int) -> Progress:

@@ -13,7 +13,7 @@ from ranklens.arrays import open_backend, to_host
 from ranklens.explain.asking import call_size
 from ranklens.explain.crossings import Crossing, crossings, ranked
 from ranklens.explain.models.base import Model
-from ranklens.explain.queries import Stack, stacked
+from ranklens.explain.queries import Stack, backend_for, stacked
 from ranklens.explain.ranking import Ranker
 from ranklens.explain.scoring import Scorer
 from ranklens.explain.states import values_on_path
@@ -31,7 +31,7 @@ class Side:
 
     @classmethod
     def of(cls, model: Model, queries: Any, models: Sequence[Model]) -> Side:
-        backend = model.backend_for(queries[0].features)
+        backend = backend_for(model, queries)
         with backend.precise():
             others = {name for other in models for name in other.names}
             stack = stacked(queries, model.names, others=others)

@@ -16,7 +16,7 @@ from ranklens.explain.method import check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
 from ranklens.explain.players import Players, players_of
-from ranklens.explain.queries import Queries, Stack, judged_queries, stacked
+from ranklens.explain.queries import Queries, Stack, backend_for, judged_queries, stacked
 from ranklens.explain.ranking import Ranker
 from ranklens.explain.scoring import Scorer
 from ranklens.explain.shuffling import Shuffled, drawn_together, joined_rows, shuffled_queries
@@ -112,7 +112,7 @@ def listwise(
     measured = parse_measure(measure)
     adapted = model_for(model, found[0])
     players = players_of(adapted.names, groups)
-    backend = adapted.backend_for(found[0].features)
+    backend = backend_for(adapted, found)
     most_rows = batch_rows or call_size(len(adapted.names))
     number = seed_of(seed)
     with backend.precise():

@@ -14,6 +14,7 @@ from ranklens.arrays import Backend, backend_of, to_host
 from ranklens.core import DataError, DataWarning, QueryIndex
 from ranklens.core.errors import nearest_names
 from ranklens.core.user_line import warn_user
+from ranklens.explain.models.base import Model
 from ranklens.explain.rows import require_exact
 from ranklens.io.query_features import QueryFeatures
 
@@ -45,6 +46,8 @@ class Stack:
         -inf for documents without a judgement.
     pools : list of float64 arrays
         All grades of each query, descending, those of documents that are not ranked included.
+    from_array : bool
+        Whether the features of a query were given as an array.
     """
 
     query_ids: QueryIndex
@@ -54,6 +57,7 @@ class Stack:
     host: NDArray[Any]
     grades: Floats
     pools: list[Floats]
+    from_array: bool
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -83,6 +87,15 @@ class Stack:
             if (own.name, own.device) == (backend.name, backend.device):
                 return backend.asarray(self.features, dtype)
         return backend.asarray(self.host, dtype)
+
+
+def backend_for(model: Model, queries: Sequence[QueryFeatures]) -> Backend:
+    """Return where a model is asked about queries.
+
+    That is the model's own backend; else where their features lie, if any were given as an array; else the
+    current one.
+    """
+    return model.backend_for(next((query.features for query in queries if query.from_array), ()))
 
 
 def query_list(queries: Queries) -> list[QueryFeatures]:
@@ -172,6 +185,7 @@ def stacked(queries: Queries, names: Sequence[str], *, others: Iterable[str] = (
         features=features,
         host=host,
         grades=np.asarray(grades, dtype=np.float64),
+        from_array=any(query.from_array for query in found),
         pools=[np.sort(np.asarray(list(q.grades.values()), dtype=np.float64))[::-1] for q in found],
     )
 

@@ -32,6 +32,9 @@ class QueryFeatures:
         unjudged.
     names : tuple of str or None
         The k features. Without names the columns are taken to be in the model's order.
+    from_array : bool
+        Whether the features were given as an array, which decides where is computed; what comes from lists,
+        frames and files goes to the backend of `ranklens.use_backend`.
     """
 
     query_id: str
@@ -39,6 +42,7 @@ class QueryFeatures:
     features: Any
     grades: Mapping[str, float]
     names: tuple[str, ...] | None = None
+    from_array: bool = True
 
     @classmethod
     def of(
@@ -58,7 +62,8 @@ class QueryFeatures:
         docs : iterable of str or int
             The documents, n distinct ids.
         features : array-like, shape (n, k)
-            A row a document.
+            A row a document. An array is computed on where it lies; lists go to the backend of
+            `ranklens.use_backend`.
         grades : mapping of document to grade, or n grades in the order of `docs`
         names : iterable of str, optional
             The k features.
@@ -78,7 +83,8 @@ class QueryFeatures:
         >>> query
         <QueryFeatures q1: 2 documents, 2 features, 1 judged>
         """
-        return checked_query(query_id, docs, _own(features, f"query {str(query_id)!r}"), grades, names)
+        own = _own(features, f"query {str(query_id)!r}")
+        return checked_query(query_id, docs, own, grades, names, from_array=is_array(features))
 
     @classmethod
     def from_frame(
@@ -134,7 +140,7 @@ class QueryFeatures:
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.query_id, self.documents, self.features, dict(self.grades), self.names)
-        return type(self), parts
+        return type(self), (*parts, self.from_array)
 
     @property
     def n_features(self) -> int:
@@ -155,6 +161,8 @@ def checked_query(
     features: Any,
     grades: Mapping[Any, float] | Sequence[float],
     names: Iterable[str] | None,
+    *,
+    from_array: bool = False,
 ) -> QueryFeatures:
     """Do what `QueryFeatures.of` does, with features that nobody else holds."""
     query, documents = str(query_id), tuple(str(doc) for doc in docs)
@@ -169,7 +177,7 @@ def checked_query(
             f"({len(documents)}, k) is needed, a row a document"
         )
     named = None if names is None else _names(names, int(features.shape[1]), query)
-    return QueryFeatures(query, documents, features, _grades(grades, documents, query), named)
+    return QueryFeatures(query, documents, features, _grades(grades, documents, query), named, from_array)
 
 
 def _own(features: Any, of: str) -> Any:
