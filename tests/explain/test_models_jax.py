@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from jax_networks import network, pairs_with, parameters
+from jax_networks import user_precision as user_precision
 
 from ranklens.core import ModelError
 from ranklens.explain import CallableAdapter, adapt, pairwise, pairwise_many
@@ -24,34 +25,6 @@ NAMES = [f"x{i}" for i in range(K)]
 both_precisions = pytest.mark.parametrize("user_precision", [False, True], ids=["x32", "x64"], indirect=True)
 
 
-@pytest.fixture(autouse=True)
-def user_precision(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """What the user has set; 64-bit types are off unless a test asks for both."""
-    with jax.enable_x64(getattr(request, "param", False)):
-        yield getattr(request, "param", False)
-
-
-def parameters() -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    return {
-        "inner": jnp.asarray(rng.normal(size=(K, 8)), dtype=jnp.float32),
-        "outer": jnp.asarray(rng.normal(size=8), dtype=jnp.float32),
-    }
-
-
-def network(params: Any, x: Any) -> Any:
-    return jnp.tanh(x @ params["inner"]) @ params["outer"]
-
-
-def pairs_with(n_differing: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(2, len(n_differing), K)).astype(np.float32)
-    for i, k in enumerate(n_differing):
-        same = rng.permutation(K)[k:]
-        b[i, same] = a[i, same]
-    return a, b
-
-
 def by_calls(model: JaxModel, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Explain in calls of a fixed size, which the program does not take part in."""
     return pairwise_many(model, a, b, batch_rows=4096).contributions
@@ -60,8 +33,8 @@ def by_calls(model: JaxModel, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 @both_precisions
 def test_the_program_agrees_with_calls_for_every_number_of_features(user_precision: bool) -> None:
-    model = JaxModel(network, NAMES, parameters())
-    a, b = pairs_with([0, 1, 2, 5, 9, 12, 12, 5, 0])
+    model = JaxModel(network, NAMES, parameters(K))
+    a, b = pairs_with([0, 1, 2, 5, 9, 12, 12, 5, 0], K)
     found = pairwise_many(model, a, b)
     np.testing.assert_allclose(found.contributions, by_calls(model, a, b), rtol=0, atol=1e-6)
     reach = np.maximum(np.abs(found.score_a), np.abs(found.score_b)) + 10.0
@@ -72,20 +45,20 @@ def test_the_program_agrees_with_calls_for_every_number_of_features(user_precisi
 
 
 def test_other_numbers_of_features_and_pairs_compile_nothing_new(caplog: pytest.LogCaptureFixture) -> None:
-    model = JaxModel(network, NAMES, parameters())
+    model = JaxModel(network, NAMES, parameters(K))
     compiled = []
     for sizes in ([2] * 10 + [3] * 5, [4] * 7 + [5] * 11 + [6] * 13, [1] * 16 + [7] * 6):
         caplog.clear()
         with jax.log_compiles(), caplog.at_level("WARNING", logger="jax"):
-            pairwise_many(model, *pairs_with(sizes))
+            pairwise_many(model, *pairs_with(sizes, K))
         compiled.append(sum(record.message.startswith("Compiling") for record in caplog.records))
     assert compiled[0] > 0
     assert compiled[1:] == [0, 0]
 
 
 def test_scores_are_those_of_the_function() -> None:
-    params = parameters()
-    a, b = pairs_with([12, 5])
+    params = parameters(K)
+    a, b = pairs_with([12, 5], K)
     found = pairwise_many(JaxModel(network, NAMES, params), a, b)
     np.testing.assert_allclose(found.score_a, network(params, jnp.asarray(a)), rtol=1e-5)
     np.testing.assert_allclose(found.score_b, network(params, jnp.asarray(b)), rtol=1e-5)
@@ -98,8 +71,8 @@ def test_another_number_of_features_compiles_nothing() -> None:
         traced.append(x.shape)
         return network(params, x)
 
-    model = adapt(counted, NAMES, params=parameters())
-    a, b = pairs_with([12, 1, 2, 5, 7, 11])
+    model = adapt(counted, NAMES, params=parameters(K))
+    a, b = pairs_with([12, 1, 2, 5, 7, 11], K)
     pairwise(model, a[0], b[0])
     before = len(traced)
     for i in range(1, len(a)):
@@ -109,8 +82,8 @@ def test_another_number_of_features_compiles_nothing() -> None:
 
 
 def test_many_pairs_are_cut_into_large_tiles() -> None:
-    model = JaxModel(network, NAMES, parameters())
-    a, b = pairs_with([12] * 70)
+    model = JaxModel(network, NAMES, parameters(K))
+    a, b = pairs_with([12] * 70, K)
     assert len(a) * 2**12 > 4 * LARGE_TILE
     some = [0, 33, 69]
     found = pairwise_many(model, a, b)
@@ -120,8 +93,8 @@ def test_many_pairs_are_cut_into_large_tiles() -> None:
 
 
 def test_swapping_turns_the_signs() -> None:
-    model = JaxModel(network, NAMES, parameters())
-    a, b = pairs_with([12, 7])
+    model = JaxModel(network, NAMES, parameters(K))
+    a, b = pairs_with([12, 7], K)
     there, back = pairwise_many(model, a, b), pairwise_many(model, b, a)
     np.testing.assert_allclose(there.contributions, -back.contributions, rtol=0, atol=2e-6)
 
@@ -239,10 +212,10 @@ def test_scores_that_are_not_finite_are_named() -> None:
 
 
 def test_points_are_as_for_a_plain_function() -> None:
-    params = parameters()
+    params = parameters(K)
     host = {name: np.asarray(value, dtype=np.float64) for name, value in params.items()}
     plain = CallableAdapter(lambda x: np.tanh(x @ host["inner"]) @ host["outer"], NAMES)
-    a, b = pairs_with([12, 4])
+    a, b = pairs_with([12, 4], K)
     found = pairwise_many(JaxModel(network, NAMES, params), a, b)
     right = pairwise_many(plain, a.astype(np.float64), b.astype(np.float64))
     np.testing.assert_allclose(found.contributions, right.contributions, rtol=0, atol=1e-5)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from jax_networks import network, pairs_with, parameters
+from jax_networks import user_precision as user_precision
 
 from ranklens.core import ModelError
 from ranklens.explain import adapt, pairwise, pairwise_many
@@ -20,40 +21,12 @@ NAMES = [f"x{i}" for i in range(N)]
 METHODS = ("antithetic", "orders", "regression")
 
 
-@pytest.fixture(autouse=True)
-def user_precision(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """What the user has set; 64-bit types are off unless a test asks for both."""
-    with jax.enable_x64(getattr(request, "param", False)):
-        yield getattr(request, "param", False)
-
-
-def parameters() -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    return {
-        "inner": jnp.asarray(rng.normal(size=(N, 8)), dtype=jnp.float32),
-        "outer": jnp.asarray(rng.normal(size=8), dtype=jnp.float32),
-    }
-
-
-def network(params: Any, x: Any) -> Any:
-    return jnp.tanh(x @ params["inner"]) @ params["outer"]
-
-
-def pairs_with(n_differing: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(2, len(n_differing), N)).astype(np.float32)
-    for i, k in enumerate(n_differing):
-        same = rng.permutation(N)[k:]
-        b[i, same] = a[i, same]
-    return a, b
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("max_rows", [200, 5000])
 def test_the_program_agrees_with_calls(method: str, max_rows: int) -> None:
-    model = JaxModel(network, NAMES, parameters())
-    a, b = pairs_with([13, 40, 40, 1, 0, 29, 40, 17, 13])
+    model = JaxModel(network, NAMES, parameters(N))
+    a, b = pairs_with([13, 40, 40, 1, 0, 29, 40, 17, 13], N)
     found = pairwise_many(model, a, b, method=method, max_rows=max_rows)
     # In calls of a fixed size, the program does not take part.
     called = pairwise_many(model, a, b, method=method, max_rows=max_rows, batch_rows=4096)
@@ -67,8 +40,8 @@ def test_the_program_agrees_with_calls(method: str, max_rows: int) -> None:
 
 @pytest.mark.parametrize("user_precision", [False, True], ids=["x32", "x64"], indirect=True)
 def test_the_users_precision_is_left_alone(user_precision: bool) -> None:
-    a, b = pairs_with([15])
-    found = pairwise(JaxModel(network, NAMES, parameters()), a[0], b[0])
+    a, b = pairs_with([15], N)
+    found = pairwise(JaxModel(network, NAMES, parameters(N)), a[0], b[0])
     assert abs(sum(found.contributions.values()) - found.delta) < 1e-11
     assert jax.config.jax_enable_x64 == user_precision
 
@@ -81,8 +54,8 @@ def test_another_number_of_features_compiles_nothing(method: str) -> None:
         traced.append(x.shape)
         return network(params, x)
 
-    model = adapt(counted, NAMES, params=parameters())
-    a, b = pairs_with([40, 33, 36, 39, 34])
+    model = adapt(counted, NAMES, params=parameters(N))
+    a, b = pairs_with([40, 33, 36, 39, 34], N)
     pairwise(model, a[0], b[0], method=method)
     before = len(traced)
     compiled = model._sampled._run._cache_size()
@@ -93,8 +66,8 @@ def test_another_number_of_features_compiles_nothing(method: str) -> None:
 
 
 def test_the_model_is_asked_inside_the_program_alone() -> None:
-    a, b = pairs_with([40] * 6)
-    model = JaxModel(network, NAMES, parameters())
+    a, b = pairs_with([40] * 6, N)
+    model = JaxModel(network, NAMES, parameters(N))
 
     def refused(points: Any) -> Any:
         raise AssertionError("asked outside")
@@ -105,16 +78,16 @@ def test_the_model_is_asked_inside_the_program_alone() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_swapping_turns_the_signs(method: str) -> None:
-    model = JaxModel(network, NAMES, parameters())
-    a, b = pairs_with([20, 20])
+    model = JaxModel(network, NAMES, parameters(N))
+    a, b = pairs_with([20, 20], N)
     there = pairwise_many(model, a, b, method=method, max_rows=300)
     back = pairwise_many(model, b, a, method=method, max_rows=300)
     assert np.array_equal(there.contributions, -back.contributions)
 
 
 def test_single_orders_have_no_errors() -> None:
-    a, b = pairs_with([20])
-    found = pairwise(JaxModel(network, NAMES, parameters()), a[0], b[0], method="orders", n_permutations=1)
+    a, b = pairs_with([20], N)
+    found = pairwise(JaxModel(network, NAMES, parameters(N)), a[0], b[0], method="orders", n_permutations=1)
     assert found.standard_errors is None
     assert found.n_model_rows == 3 + 19
 

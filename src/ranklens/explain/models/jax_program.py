@@ -8,6 +8,7 @@ shape, so that another k compiles nothing.
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,8 @@ COLUMNS = WIDEST_PRODUCT + 3
 """The contributions, the scores of A and of B, and the largest score by size."""
 
 
-class ExactProgram:
-    """The program of one model.
+class Program(ABC):
+    """A program around one model.
 
     Parameters
     ----------
@@ -33,10 +34,20 @@ class ExactProgram:
         ``traced(arrays, points)`` gives one score a row.
     """
 
+    static: tuple[str, ...] = ("tile",)
+    """The arguments of `explained` for each of whose values it is compiled."""
+
     def __init__(self, traced: Callable[[list[Array], Array], Array]) -> None:
-        jax = importlib.import_module("jax")
         self._traced = traced
-        self._run = jax.jit(self._all_tiles, static_argnames=("tile",))
+        self._run = importlib.import_module("jax").jit(self.explained, static_argnames=self.static)
+
+    @abstractmethod
+    def explained(self, arrays: list[Array], *args: Any, **static: Any) -> Array:
+        """Return what was found out, as a pure function that JAX compiles."""
+
+
+class ExactProgram(Program):
+    """All coalitions of each pair."""
 
     def __call__(self, arrays: list[Array], pairs: Any) -> Array:
         """Return float64 of shape (rows of the pairs' arrays, COLUMNS); columns of no player are zero.
@@ -47,7 +58,7 @@ class ExactProgram:
         tile = LARGE_TILE if n_rows >= 4 * LARGE_TILE else SMALL_TILE
         return self._run(arrays, pairs.a, pairs.b, pairs.slot, pairs.k, -(-n_rows // tile), tile=tile)
 
-    def _all_tiles(
+    def explained(
         self, arrays: list[Array], a: Array, b: Array, slot: Array, k: Array, n_tiles: Array, *, tile: int
     ) -> Array:
         jax = importlib.import_module("jax")

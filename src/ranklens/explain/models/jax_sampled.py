@@ -8,11 +8,10 @@ compiles anything. Rows that only fill up are not scored, but for those of the l
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import Any
 
 from ranklens.explain.layout import ENDS, Layout
-from ranklens.explain.models.jax_program import LARGE_TILE, SMALL_TILE
+from ranklens.explain.models.jax_program import LARGE_TILE, SMALL_TILE, Program
 from ranklens.kernels.coalition_regression import Fit, regression_values
 from ranklens.kernels.coalitions import listed_points
 from ranklens.kernels.orders import placed_estimates, usual_share
@@ -20,19 +19,10 @@ from ranklens.kernels.orders import placed_estimates, usual_share
 Array = Any
 
 
-class SampledProgram:
-    """The program of one model.
+class SampledProgram(Program):
+    """A list of coalitions that is the same for all pairs."""
 
-    Parameters
-    ----------
-    traced : callable
-        ``traced(arrays, points)`` gives one score a row.
-    """
-
-    def __init__(self, traced: Callable[[list[Array], Array], Array]) -> None:
-        jax = importlib.import_module("jax")
-        self._traced = traced
-        self._run = jax.jit(self._explained, static_argnames=("tile", "together", "n_parts"))
+    static = ("tile", "together", "n_parts")
 
     def __call__(
         self, arrays: list[Array], pairs: Any, layout: Layout, on_device: tuple[Array, ...]
@@ -54,7 +44,7 @@ class SampledProgram:
             n_parts=layout.n_parts,
         )
 
-    def _explained(
+    def explained(
         self,
         arrays: list[Array],
         pairs: tuple[Array, Array, Array],

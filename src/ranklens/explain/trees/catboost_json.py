@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklens.core import DataError
-from ranklens.explain.trees.damage import what_is_wrong
+from ranklens.explain.trees.damage import parsing
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
@@ -26,16 +25,8 @@ def parse_catboost(text: str | bytes, *, source: str | None = None) -> TreeEnsem
     UnsupportedTreesError
         When its splits look at categories, texts or embeddings, or it has a score a class.
     """
-    try:
+    with parsing("CatBoost model in JSON", "save one with model.save_model(path, format='json')", source):
         return _parsed(json.loads(text))
-    except UnsupportedTreesError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise DataError(
-            f"this is no CatBoost model in JSON, or a damaged one ({what_is_wrong(error)}); save one with "
-            "model.save_model(path, format='json')",
-            file=source,
-        ) from error
 
 
 def _parsed(model: dict[str, Any]) -> TreeEnsemble:

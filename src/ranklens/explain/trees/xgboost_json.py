@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import DataError
-from ranklens.explain.trees.damage import what_is_wrong
+from ranklens.explain.trees.damage import parsing
 from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
@@ -39,16 +39,8 @@ def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -
     UnsupportedTreesError
         When it is linear, or has several scores a row.
     """
-    try:
+    with parsing("XGBoost model in JSON", "save one with booster.save_model('model.json')", source):
         return _parsed(json.loads(text)["learner"])
-    except UnsupportedTreesError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise DataError(
-            f"this is no XGBoost model in JSON, or a damaged one ({what_is_wrong(error)}); save one with "
-            "booster.save_model('model.json')",
-            file=source,
-        ) from error
 
 
 def _parsed(learner: dict[str, Any]) -> XGBoostJSON:
