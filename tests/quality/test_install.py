@@ -18,6 +18,8 @@ OLDEST_SUITE = (
     "tests/cli",
     "tests/explain/test_models_catboost.py",
     "tests/explain/test_models_jax.py::test_an_equinox_module_is_a_model",
+    "tests/explain/test_models_jax.py::test_a_flax_module_is_a_model_with_its_parameters",
+    "tests/explain/test_models_jax.py::test_a_module_of_flax_nnx_is_asked_without_dropout",
     "tests/explain/test_models_lightgbm.py",
     "tests/explain/test_models_onnx.py",
     "tests/explain/test_models_sklearn.py",
@@ -33,7 +35,7 @@ OLDEST_SUITE = (
 # XGBoost's own wheel is huge; the tests take the smaller one for processors.
 OLDEST_EXTRAS = (
     *("jax", "report", "stats", "zstd", "all"),
-    *("lightgbm", "catboost", "sklearn", "onnx", "equinox", "shap"),
+    *("lightgbm", "catboost", "sklearn", "onnx", "equinox", "flax", "shap"),
 )
 USES_ALL_NAMES = "import ranklens; [getattr(ranklens, name) for name in ranklens.__all__]"
 
@@ -104,3 +106,14 @@ def test_oldest_declared_dependencies_pass_the_tests(tmp_path: Path) -> None:
     options = ["-q", "-m", "not slow", "-o", "addopts=", "-o", "filterwarnings=default"]
     done = run([".venv/bin/python", "-m", "pytest", *options, *OLDEST_SUITE], cwd=clone)
     assert done.returncode == 0, done.stdout[-6000:]
+
+
+def test_every_extra_is_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    table = re.sub(r"[^\n|]*\n(?!\|)", "", page)
+    for extra in project["optional-dependencies"]:
+        assert f"`{extra}`" in table, f"docs/dependencies.md says nothing of the extra {extra}"
+    for requirement in project["dependencies"]:
+        name = re.split(r"[<>=;\[]", requirement)[0].strip()
+        assert f"\n{name}\n: " in page, f"docs/dependencies.md says nothing of {name}"
