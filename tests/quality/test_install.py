@@ -111,7 +111,7 @@ def test_oldest_declared_dependencies_pass_the_tests(tmp_path: Path) -> None:
 def test_every_extra_is_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
-    table = re.sub(r"[^\n|]*\n(?!\|)", "", page)
+    table = "".join(line for line in page.splitlines() if line.startswith("|"))
     for extra in project["optional-dependencies"]:
         assert f"`{extra}`" in table, f"docs/dependencies.md says nothing of the extra {extra}"
     for requirement in project["dependencies"]:
