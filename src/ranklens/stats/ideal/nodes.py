@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def n_nodes(values: Floats) -> Counts:
     n = values.shape[1]
     if n > MOST_INVERTED:
         return found
-    length = max(_COARSEST, 1 << math.ceil(math.log2(_FINENESS * math.sqrt(n))))
+    length = _grid_length(n)
     most = max(1, _AT_ONCE // length)
     for part in cut(range(len(values)), rows_within(_COPIES * _FLOAT_BYTES * length, most, share=0.25)):
         some = slice(part.start, part.stop)
@@ -46,7 +47,35 @@ def n_nodes(values: Floats) -> Counts:
     return found
 
 
+def nodes_until(values: Floats, counts: tuple[int, ...], modulus: float) -> Counts:
+    """Return the smallest of ascending `counts` of nodes beyond which the characteristic function of each sum
+    stays below `modulus`; 0 where none is enough."""
+    found = np.zeros(len(values), dtype=np.int64)
+    length = _grid_length(values.shape[1])
+    most = max(1, _AT_ONCE // length)
+    for part in cut(range(len(values)), rows_within(_COPIES * _FLOAT_BYTES * length, most, share=0.25)):
+        vanishes = _vanishing(values[part.start : part.stop], length)
+        own = found[part.start : part.stop]
+        for count in reversed(counts):
+            own[vanishes(count, modulus)] = count
+    return found
+
+
 def _n_nodes(values: Floats, length: int) -> Counts:
+    n, vanishes = values.shape[1], _vanishing(values, length)
+    few, many = (vanishes(*least) for least in zip(NODES, _GONE, strict=True))
+    if n >= _MANY:
+        # Rounding many values dampens what comes back. Of a smooth law it is far less still.
+        many &= vanishes(_FAR * NODES[1], _GONE_FAR)
+    return np.where(many, np.where(few, *NODES), 0)
+
+
+def _grid_length(n: int) -> int:
+    return max(_COARSEST, 1 << math.ceil(math.log2(_FINENESS * math.sqrt(n))))
+
+
+def _vanishing(values: Floats, length: int) -> Callable[[int, float], NDArray[np.bool_]]:
+    """Return what says for each row whether its function stays below a modulus beyond so many nodes."""
     n = values.shape[1]
     steps, _ = grid_steps(values, length)
     spectrum = np.fft.rfft(draw_masses(steps, length))
@@ -56,8 +85,4 @@ def _n_nodes(values: Floats, length: int) -> Counts:
         last = math.floor(nodes * STEP * REACH / math.pi)
         return np.asarray(squares[:, last:].max(axis=1) < modulus ** (2.0 / n))
 
-    few, many = (vanishes(*least) for least in zip(NODES, _GONE, strict=True))
-    if n >= _MANY:
-        # Rounding many values dampens what comes back. Of a smooth law it is far less still.
-        many &= vanishes(_FAR * NODES[1], _GONE_FAR)
-    return np.where(many, np.where(few, *NODES), 0)
+    return vanishes

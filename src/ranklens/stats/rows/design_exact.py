@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, open_backend
-from ranklens.arrays.threads import for_each, n_cores
-from ranklens.stats.ideal.interval import ideal_interval
 from ranklens.stats.ideal.means import mean_intervals
 from ranklens.stats.ideal.ratio import UncertainLawError
+from ranklens.stats.ideal.ratios import ratio_intervals
 from ranklens.stats.options import Options, tail_of
 from ranklens.stats.rows.design_sample import Ends
 from ranklens.stats.rows.design_units import Group
@@ -39,26 +38,10 @@ def computed_ends(group: Group, deltas: Floats, options: Options, eps: float, ba
         low, high = low / group.even_size + 0.0, high / group.even_size + 0.0
     else:
         yield ()
-        low, high = _one_by_one(group, totals, options, eps)
+        tail = tail_of(options.alpha, options.alternative)
+        # Ratios are computed on the host, wherever the differences lie.
+        host = open_backend("numpy")
+        low, high = ratio_intervals(totals, group.sizes, options.interval, tail, eps, host)
+        if options.method == "exact" and np.isnan(low).any():
+            raise UncertainLawError
     return Ends(mean, low, high).times_two_to(exponents)
-
-
-def _one_by_one(group: Group, totals: Floats, options: Options, eps: float) -> Floats:
-    """Compute the law of each row by itself, some at a time; it takes milliseconds of long transforms."""
-    ends = np.empty((len(totals), 2))
-
-    def compute(i: int) -> None:
-        ends[i] = _interval(group, totals[i], options, eps)
-
-    for_each(compute, range(len(totals)), n_threads=n_cores())
-    return ends.T
-
-
-def _interval(group: Group, totals: Floats, options: Options, eps: float) -> tuple[float, float]:
-    tail = tail_of(options.alpha, options.alternative)
-    try:
-        return ideal_interval(totals, group.sizes, options.interval, tail, eps, open_backend("numpy"))
-    except UncertainLawError:
-        if options.method == "exact":
-            raise
-        return math.nan, math.nan
