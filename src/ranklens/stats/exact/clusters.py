@@ -11,8 +11,13 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _MOST_TIMES = 4096
-_LOG_PEAKS = np.array(
-    [math.log(math.comb(times, times // 2)) - times * math.log(2.0) for times in range(_MOST_TIMES)]
+_LOG_FACTORIALS = np.array([math.lgamma(times + 1.0) for times in range(_MOST_TIMES)])
+_TIMES = np.arange(_MOST_TIMES)
+_LOG_PEAKS = (
+    _LOG_FACTORIALS
+    - _LOG_FACTORIALS[_TIMES // 2]
+    - _LOG_FACTORIALS[_TIMES - _TIMES // 2]
+    - _TIMES * math.log(2.0)
 )
 
 
