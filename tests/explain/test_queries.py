@@ -151,4 +151,9 @@ def test_integers_that_float64_rounds_are_refused(names):
     ]
     with pytest.raises(DataError, match="'doc' of query 'q1' is 9007199254740993, which float64 rounds"):
         stacked(queries, ["doc", "bm25"])
+    columns = {"query_id": ["q"] * 2, "document": ["a", "b"], "grade": [0, 1], "bm25": [0.5, 0.5]}
+    with pytest.raises(DataError, match="'doc' of the frame is 9007199254740993, which float64 rounds"):
+        QueryFeatures.from_frame({**columns, "doc": [2**53 + 1, 1]})
+    with pytest.raises(DataError, match="a value of the features of query 'q3' is 9007199254740993"):
+        QueryFeatures.of("q3", "ab", [[2**53 + 1, 0.5], [1, 1]], {"a": 1}, names=names)
     assert stacked(queries[1:], ["doc", "bm25"]).host.tolist() == [[0.5, 2.0], [0.5, 1.0]]

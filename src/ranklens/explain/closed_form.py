@@ -10,9 +10,10 @@ from ranklens.arrays import Backend, to_host
 from ranklens.core.explanations import PairwiseExplanations
 from ranklens.explain.models.base import Model
 from ranklens.explain.players import Players
-from ranklens.explain.rows import Rows, promoted, require_exact
+from ranklens.explain.rows import Rows, promoted
 from ranklens.explain.trees import TreeEnsemble, tree_contributions
 from ranklens.explain.trees.on_device import parts_on_device
+from ranklens.io.whole_numbers import require_exact
 
 
 def closed_form(model: Model, method: str) -> TreeEnsemble | None:

@@ -15,8 +15,8 @@ from ranklens.core import DataError, DataWarning, QueryIndex
 from ranklens.core.errors import nearest_names
 from ranklens.core.user_line import warn_user
 from ranklens.explain.models.base import Model
-from ranklens.explain.rows import require_exact
 from ranklens.io.query_features import QueryFeatures
+from ranklens.io.whole_numbers import require_exact
 
 Queries = QueryFeatures | Iterable[QueryFeatures]
 Floats = NDArray[np.float64]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import Backend, backend_of, is_array, to_host
 from ranklens.core import DataError
 from ranklens.core.errors import nearest_names
+from ranklens.io.whole_numbers import require_exact, require_exact_beside_floats
 
 Rows = NDArray[Any]
 
@@ -82,9 +83,6 @@ def _computable(values: Any, backend: Backend) -> bool:
     return there and any(values.dtype == kind for kind in kinds)
 
 
-_WHOLE = 2**53
-"""Up to here float64 holds every integer."""
-
 _EXACT = ("float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
@@ -100,25 +98,6 @@ def promoted(a: Rows, b: Rows) -> tuple[Rows, Rows]:
     if kind not in (np.float32, np.float64):
         kind = np.dtype(np.float32 if kind == np.float16 else np.float64)
     return np.ascontiguousarray(a, dtype=kind), np.ascontiguousarray(b, dtype=kind)
-
-
-def require_exact(rows: Rows, names: Sequence[str], what: str) -> None:
-    """Raise a `DataError` that names the first integer which float64, the type of the comparison, rounds."""
-    if rows.dtype.kind not in "iu" or rows.dtype.itemsize < 8:
-        return
-    large = (rows > _WHOLE) | (rows < -_WHOLE) if rows.dtype.kind == "i" else rows > _WHOLE
-    for row, column in np.argwhere(large).tolist():
-        value = int(rows[row, column])
-        if int(float(value)) != value:
-            raise rounded(f"{names[column]!r} of {what}", value)
-
-
-def rounded(what: str, value: int) -> DataError:
-    """Return the error for an integer that float64 cannot hold."""
-    return DataError(
-        f"{what} is {value}, which float64 rounds to {int(float(value))}: integers beyond 2^53 that differ "
-        "would count as equal; leave the feature out, or subtract a constant or divide before"
-    )
 
 
 def differing(a: Rows, b: Rows) -> NDArray[np.bool_]:
@@ -218,18 +197,8 @@ def _numbers(values: Any, what: str, names: Sequence[str] | None = None) -> Rows
         where = f" ({_culprit(values, names)})" if names is not None else ""
         advice = "; give categories by the codes of the model" if "to float: '" in str(error) else ""
         raise DataError(f"{what} holds values that are no numbers{where}: {error}{advice}") from error
-    if isinstance(values, (list, tuple)) and found.dtype.kind == "f" and (np.abs(found) >= _WHOLE).any():
-        _require_exact_integers(values, what)
+    require_exact_beside_floats(values, found, what)
     return found
-
-
-def _require_exact_integers(values: Any, what: str) -> None:
-    """Look for Python integers that became floating numbers, beside others that are such."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            _require_exact_integers(value, what)
-        elif isinstance(value, int) and int(float(value)) != value:
-            raise rounded(f"a value of {what}", value)
 
 
 def _culprit(values: Sequence[Any], names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ranklens.arrays import backend_of, is_array
 from ranklens.core import DataError
+from ranklens.io.whole_numbers import require_exact, require_exact_beside_floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +124,10 @@ class QueryFeatures:
         for name in (query, document, grade, *named):
             if name not in columns:
                 raise DataError(f"the frame has no column {name!r}; it has {', '.join(map(repr, columns))}")
-        matrix = np.stack([_numbers(columns[name], f"column {name!r}") for name in named], axis=1)
+        numbers = [_numbers(columns[name], f"column {name!r}") for name in named]
+        for name, column in zip(named, numbers, strict=True):
+            require_exact(column[:, None], [name], "the frame")
+        matrix = np.stack(numbers, axis=1)
         graded = _numbers(columns[grade], f"column {grade!r}").tolist()
         documents = _ids(columns[document], "document")
         rows: dict[str, list[int]] = {}
@@ -208,6 +212,7 @@ def _is_equal(value: Any) -> bool:
 def _numbers(values: Any, what: str) -> Any:
     found = np.asarray(values)
     if found.dtype.kind in "fiub":
+        require_exact_beside_floats(values, found, what)
         return found
     if found.dtype.kind in "mMc":
         raise DataError(f"{what} holds {found.dtype} values; features and grades must be real numbers")
