@@ -13,6 +13,7 @@ from ranklens.stats.exact.spectrum import (
     EPS,
     MOST_CELLS,
     Spectrum,
+    alive,
     choose_nodes,
     even_at_least,
     half_odd_nodes,
@@ -64,6 +65,8 @@ def _outside(spectrum: Spectrum, n_nodes: int, step: float, backend: Backend) ->
     """Return P(|T| ≥ threshold)."""
     ship = backend.asarray
     nodes = half_odd_nodes(n_nodes, step)
+    if spectrum.half_step:
+        nodes = alive(spectrum, np.zeros_like(spectrum.values), nodes)
     # The Fourier series of the wave: over all frequencies, or folded onto those that a lattice tells apart.
     half_step = spectrum.half_step
     kernel = half_step / np.sin(half_step * nodes) if half_step else 1.0 / nodes

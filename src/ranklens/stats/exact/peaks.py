@@ -20,7 +20,8 @@ _SCALES = np.array(
 )
 """Steps per unit with the largest difference in [512, 1024): those that scores have, up to a power of two."""
 
-_GLANCE, _GROWTH = 16, 4
+_GLANCE, _GLANCE_AT_LONG, _GROWTH = 16, 48, 4
+_LONG = 320
 _FADED = -7.0
 _TINY = 1e-300
 _COPIES, _FLOAT_BYTES, _MOST_ROWS = 4, 8, 256
@@ -54,25 +55,29 @@ class Peaks(NamedTuple):
         """
         count = len(chosen)
         found = cls(np.zeros(count), np.full(count, -math.inf))
-        row_bytes = _COPIES * _FLOAT_BYTES * _GLANCE * len(_SCALES)
+        # Of a long row so many that hardly anything but a lattice passes.
+        glance = _GLANCE_AT_LONG if magnitudes.shape[1] >= _LONG else _GLANCE
+        row_bytes = _COPIES * _FLOAT_BYTES * glance * len(_SCALES)
         for part in cut(range(count), rows_within(row_bytes, min(max(count, 1), _MOST_ROWS), share=0.125)):
             some = chosen[part.start : part.stop]
-            found._look(part.start, magnitudes, n, some, beyond)
+            found._look(part.start, magnitudes, n, some, beyond, glance)
         return found
 
     def error(self) -> Floats:
         """Bound what the returns change about a tail that is inverted without them, near the middle."""
         return np.asarray(self.steps * np.exp(self.log_height))
 
-    def _look(self, start: int, magnitudes: Counts, n: Counts, chosen: Counts, beyond: float) -> None:
+    def _look(
+        self, start: int, magnitudes: Counts, n: Counts, chosen: Counts, beyond: float, glance: int
+    ) -> None:
         # With the largest in [512, 1024).
         units = np.ldexp(1.0, 10 - np.frexp(magnitudes[chosen, -1].astype(np.float64))[1])
-        turns = np.multiply.outer(_SCALES, _spread_over(magnitudes, n, chosen, _GLANCE) * units[:, None])
+        turns = np.multiply.outer(_SCALES, _spread_over(magnitudes, n, chosen, glance) * units[:, None])
         turns -= np.rint(turns)
         turns *= turns
         # cos(πx) is near 1 - 4x² up to 1/2.
-        scale, place = np.nonzero(np.prod(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
-        most = _GLANCE
+        scale, place = np.nonzero(np.multiply.reduce(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
+        most = glance
         while place.size:
             most *= _GROWTH
             values = _spread_over(magnitudes, n, chosen[place], most) * units[place, None]

@@ -73,11 +73,17 @@ class SmoothRows(NamedTuple):
         """Return the magnitudes of consecutive rows."""
         return np.ascontiguousarray(self.values[:, some])
 
-    def in_parts(self, compute: Callable[[slice], Any], nodes: Nodes, backend: Backend) -> list[Any]:
+    def in_parts(
+        self,
+        compute: Callable[[slice], Any],
+        nodes: Nodes,
+        backend: Backend,
+        cells_at_once: int = _CELLS_AT_ONCE,
+    ) -> list[Any]:
         """Call `compute` with as many rows as the cache or the memory budget holds; the results in order."""
         width, rows = self.values.shape
         cells = width * nodes.block
-        most = max(1, _CELLS_AT_ONCE // cells) if backend.name == "numpy" else max(1, rows)
+        most = max(1, cells_at_once // cells) if backend.name == "numpy" else max(1, rows)
         length = rows_within(_COPIES * _FLOAT_BYTES * (cells + nodes.n), min(max(rows, 1), most), share=0.125)
         parts = list(cut(range(rows), length))
         results: dict[int, Any] = {}
@@ -111,6 +117,11 @@ class NodeGroup(NamedTuple):
 def columns_of(values: Floats, places: Counts) -> Floats:
     """Return some columns; all of them without a copy."""
     return values if len(places) == values.shape[1] else values[:, places]
+
+
+def half_odd(n: int) -> Floats:
+    """Return the first odd multiples of a half as a column (n, 1)."""
+    return np.arange(n, dtype=np.float64)[:, None] + 0.5
 
 
 def node_groups(rows: SmoothRows, tanhs: Floats | None, step: Floats) -> list[NodeGroup]:

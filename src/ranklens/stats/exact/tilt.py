@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ranklens.stats.exact.spectrum import (
     MOST_CELLS,
     Floats,
     Spectrum,
+    alive,
     choose_nodes,
     even_at_least,
     half_odd_nodes,
@@ -78,22 +80,36 @@ def tilt_of(spectrum: Spectrum) -> Tilt:
     return _tilt_at(spectrum, max(rate, _LEAST_TILT / unit))
 
 
+class TiltedSpectrum(NamedTuple):
+    """The spectrum of a tail, and the tilt that makes its beginning the mean."""
+
+    spectrum: Spectrum
+    tilt: Tilt
+
+    @classmethod
+    def of(cls, tail: FlipTail) -> TiltedSpectrum:
+        spectrum = spectrum_of(tail)
+        return cls(spectrum, tilt_of(spectrum))
+
+    def log_tail(self, n: int) -> float:
+        """Estimate the natural logarithm of the tail of n values, to a few percent, by its saddlepoint."""
+        width = max(self.tilt.rate * self.tilt.spread, 0.4)
+        return self.tilt.log_scale - n * math.log(2.0) - math.log(width * math.sqrt(2.0 * math.pi))
+
+
 def log_tail_estimate(tail: FlipTail) -> float:
-    """Estimate the natural logarithm of the tail by its saddlepoint, to a few percent of the tail."""
-    tilt = tilt_of(spectrum_of(tail))
-    width = max(tilt.rate * tilt.spread, 0.4)
-    return tilt.log_scale - tail.n * math.log(2.0) - math.log(width * math.sqrt(2.0 * math.pi))
+    """Estimate the natural logarithm of a tail; see `TiltedSpectrum`."""
+    return TiltedSpectrum.of(tail).log_tail(tail.n)
 
 
-def tilted_inversion(tail: FlipTail, backend: Backend) -> Mass:
+def tilted_inversion(tail: FlipTail, backend: Backend, tilted: TiltedSpectrum | None = None) -> Mass:
     """Invert the tilted characteristic function, whose factors never exceed 1 in modulus.
 
     ``P(T ≥ s) = exp(K(t) - t s)/π · ∫ Re{exp(-iys) ∏ [cos(y a) + i tanh(t a) sin(y a)] / (t + iy)} dy`` over
     the positive y, by the midpoint rule. The reported error is the sum of the moduli
     that were seen beyond the last node, or half of the largest where that is more.
     """
-    spectrum = spectrum_of(tail)
-    tilt = tilt_of(spectrum)
+    spectrum, tilt = tilted or TiltedSpectrum.of(tail)
     period, n_nodes, beyond = tilt.period, 0, 0.0
     if spectrum.half_step:
         steps = even_at_least(period / (2.0 * spectrum.half_step), 2)
@@ -124,6 +140,8 @@ def _tilt_at(spectrum: Spectrum, rate: float) -> Tilt:
 def _invert(spectrum: Spectrum, tilt: Tilt, n_nodes: int, step: float, backend: Backend) -> float:
     ship = backend.asarray
     nodes = half_odd_nodes(n_nodes, step)
+    if spectrum.half_step:
+        nodes = alive(spectrum, tilt.tanhs, nodes)
     products = spectrum.on_nodes(backend, tilted_products, nodes, tilt.tanhs)
     point, rate = ship(np.asarray(spectrum.threshold)), ship(np.asarray(tilt.rate))
     (inverted,) = to_host(tilted_tail(products, ship(nodes), point, rate, step, spectrum.half_step))
