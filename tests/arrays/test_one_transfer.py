@@ -90,6 +90,22 @@ def test_sampling_what_is_uncertain_waits_no_more(design):
     assert compared(rows, method="auto", **PLAIN, **design) <= 2
 
 
+@pytest.mark.parametrize("n_measured", [40, 44])
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_rows_that_cost_too_much_to_be_exact_wait_with_those_that_do_not(interval, n_measured):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(0.1, 1.0, (4, 44))
+    rows[::2] = np.round(rows[::2], 1)
+    rows[:, n_measured:] = np.nan
+    mask = np.broadcast_to(np.arange(44) < n_measured, rows.shape).copy()
+    mask[3] = np.arange(44) < 40
+    options = PLAIN | {"mask": mask, "method": "auto", "interval": interval}
+    methods = set(rl.compare_deltas(rows, **options).method)
+    assert "monte-carlo" in methods
+    assert len(methods) > 1
+    assert compared(rows, **options) <= 2
+
+
 def test_sampling_an_interval_whose_law_is_uncertain_waits_no_more():
     weights = np.random.default_rng(2).uniform(1.0, 2.0, N)
     weights[7] = 1e9

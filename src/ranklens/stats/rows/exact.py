@@ -11,7 +11,7 @@ from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.descriptions import moments_of
 from ranklens.stats.rows.intervals import IntervalRows, measured
-from ranklens.stats.rows.jobs import together
+from ranklens.stats.rows.jobs import Job, combined
 from ranklens.stats.rows.statistics import RowStatistics
 from ranklens.stats.rows.sums import exact_sums
 
@@ -23,7 +23,7 @@ def cheap_rows(host: Floats, eps: float) -> NDArray[np.bool_]:
     return p_values.cheap_rows(host, eps)
 
 
-def exact_statistics(batch: Batch, host: Floats, options: Options) -> RowStatistics:
+def exact_statistics(batch: Batch, host: Floats, options: Options) -> Job[RowStatistics]:
     """Compute p-values over all sign assignments, and intervals of infinitely many resamples.
 
     What a device computes comes back in one transfer; what then is still open is computed on the host.
@@ -31,7 +31,7 @@ def exact_statistics(batch: Batch, host: Floats, options: Options) -> RowStatist
     found = RowStatistics.empty(batch.n_queries, "exact")
     ends = IntervalRows.of(batch, host, options)
     flips = p_values.exact_p_values(host, batch.eps, options.alternative, batch.backend)
-    exact, *inverted = together([flips, *ends.jobs(batch.backend)])
+    exact, *inverted = yield from combined([flips, *ends.jobs(batch.backend)])
     found.p_value[:], found.p_error[:], found.log10_p[:], found.method[:] = exact
     ends.put(found, inverted, batch, options)
     _describe(found, batch, host)

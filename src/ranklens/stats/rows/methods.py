@@ -16,6 +16,8 @@ from ranklens.stats.rows.exact import cheap_rows, exact_statistics
 from ranklens.stats.rows.jobs import Job, together
 from ranklens.stats.rows.statistics import RowStatistics, enough, sampled_statistics
 
+Counts = NDArray[np.int64]
+
 _FLOAT_BYTES = 8
 # Arrays of the shape of the differences that the exact methods hold at once.
 _EXACT_COPIES = 16
@@ -55,18 +57,31 @@ def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> Row
     there = batch.on_host(host)
     # Rows without a test get no p-value, so that one flip is as good as thousands.
     untested = there, ~tested, dataclasses.replace(options, n_permutations=1)
-    for source, some, how in (untested, (batch, tested & ~exact, options)):
-        if some.any():
-            rows = np.flatnonzero(some)
-            (sampled,) = together([sampled_statistics(source.take(rows), how)])
-            found.put(rows, sampled)
+    jobs = [
+        _sampled(found, source, np.flatnonzero(some), how)
+        for source, some, how in (untested, (batch, tested & ~exact, options))
+        if some.any()
+    ]
     chosen = np.flatnonzero(exact)
     row_bytes = _FLOAT_BYTES * _EXACT_COPIES * batch.shape[1]
     for part in cut(range(chosen.size), rows_within(row_bytes, max(1, chosen.size), share=0.5)):
-        some = chosen[part.start : part.stop]
-        found.put(some, exact_statistics(batch.take(some), host[some], options))
+        jobs.append(_exact(found, batch, host, chosen[part.start : part.stop], options))
+        # Only the first part has room beside what is sampled.
+        together(jobs)
+        jobs = []
+    together(jobs)
     _mend_uncertain(found, there, options)
     return found
+
+
+def _sampled(found: RowStatistics, batch: Batch, rows: Counts, options: Options) -> Job[None]:
+    found.put(rows, (yield from sampled_statistics(batch.take(rows), options)))
+
+
+def _exact(
+    found: RowStatistics, batch: Batch, host: NDArray[np.float64], rows: Counts, options: Options
+) -> Job[None]:
+    found.put(rows, (yield from exact_statistics(batch.take(rows), host[rows], options)))
 
 
 def _mend_uncertain(found: RowStatistics, batch: Batch, options: Options) -> None:
