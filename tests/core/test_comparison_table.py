@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import ranklens as rl
 from ranklens.core import ComparisonResult, UnknownNameError
 from ranklens.core.comparison_table import ComparisonTable
 
@@ -57,6 +58,32 @@ def test_filters_combine_and_keep_the_order(table):
 def test_a_filter_by_a_name_that_is_not_there_is_an_error(table):
     with pytest.raises(UnknownNameError, match="unknown run_b 'dens'; did you mean dense"):
         table.filter(run_b="dens")
+
+
+def test_an_unknown_measure_is_an_error_that_lists_those_of_the_table(table):
+    for ask in (table.filter, table.best):
+        with pytest.raises(UnknownNameError, match="unknown measure 'recip_ranc'; measured here: AP, RR"):
+            ask(metric="recip_ranc")
+    assert list(table.filter(metric="ap", segment=None)) == [ROW, WORSE, FLAT]
+    assert len(ComparisonTable([]).filter(metric="AP")) == 0
+
+
+@pytest.mark.parametrize("spelling", ["map", "AP", "ap", "MAP"])
+def test_a_measure_is_found_by_any_spelling_in_all_that_is_made_of_a_table(spelling):
+    a, b = (rl.MetricResult("AP", {f"q{i}": i * slope for i in range(25)}) for slope in (0.01, 0.02))
+    c = rl.MetricResult("AP", {f"q{i}": 0.0 for i in range(25)})
+    made = rl.compare_many({"a": a, "b": b, "c": c}, method="exact")
+    tables = [made, made[:2], made.sort("delta"), made.filter(run_a="a"), rl.adjust(made, correction="holm")]
+    tables += [rl.simultaneous(made, {"a": a, "b": b, "c": c}, n_permutations=200)]
+    tables += [pickle.loads(pickle.dumps(made))]
+    for found in tables:
+        assert found.filter(metric=spelling) == found
+        assert found.filter(metric=[spelling]).best(spelling) == found.best()
+
+
+def test_there_may_be_no_best_row():
+    assert ComparisonTable([FLAT, WORSE]).best() is None
+    assert ComparisonTable([]).best() is None
 
 
 def test_rows_without_a_value_sort_last_either_way(table):
@@ -118,6 +145,24 @@ def test_a_p_value_below_the_smallest_double_is_shown_by_its_logarithm():
         ROW, p_value=2.2e-308, log10_p=-601.76, n_permutations=0, method="lattice convolution"
     )
     assert "1.7e-602" in str(ComparisonTable([row]))
+
+
+@pytest.mark.parametrize(
+    ("p", "log10_p", "text"),
+    [
+        (1e-300, -300.0, "1.0e-300"),
+        (2.3e-308, -499.52, "3.0e-500"),
+        (2.3e-308, -499.001, "1.0e-499"),
+        (3.2e-7, -6.495, "3.2e-07"),
+    ],
+)
+def test_a_tiny_p_value_is_the_same_in_the_line_and_in_every_table(p, log10_p, text):
+    row = dataclasses.replace(ROW, p_value=p, log10_p=log10_p, q_value=None, correction=None, family=None)
+    table = ComparisonTable([row])
+    for shown in (str(row), str(table), table.to_markdown(), table.to_latex(), table._repr_html_()):
+        assert text in shown
+        assert "0.0000" not in shown
+    assert row.to_dict()["p_value"] == p
 
 
 def test_markdown_lists_the_explanations_and_is_written_where_asked(table, tmp_path):

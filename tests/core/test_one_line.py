@@ -111,6 +111,9 @@ def test_one_of_a_thing_is_singular():
     odd = ComparisonResult("x", 0, 1, 1, 0.5, 1.5, 0.05, 0.5, 30, 0, 0, 9, 1, 0, wins=20)
     assert "in 1 more row " in " ".join(notes([odd] * 6))
     assert "by 1 random flip;" in " ".join(how_made([odd]))
+    found = rl.evaluate_many({"a": {"q1": {"d1": 1.0}}}, {"q1": {"d1": 1}}, ["AP"])
+    assert str(found) == "1 run measured by AP on 1 judged query"
+    assert "AP 1.0000 over 1 query (" in str(found["a"])
 
 
 def test_only_a_p_value_near_alpha_is_called_near_the_boundary():

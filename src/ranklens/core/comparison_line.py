@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ranklens.core.disagreement import disagreement_note
@@ -38,10 +39,29 @@ def comparison_line(row: ComparisonResult) -> str:
     note = "" if disagreement is None else f"; note: {disagreement}"
     return (
         f"{head} [{fixed(row.ci_low, sign=True)}, {fixed(row.ci_high, sign=True)}], "
-        f"p {p_text(row.p_value, row.alpha)}{corrected}{_tested_for(row)} "
+        f"p {p_value_text(row)}{corrected}{_tested_for(row)} "
         f"({row.wins}/{row.ties}/{row.losses} wins/ties/losses over {sample})"
         f"{note}"
     )
+
+
+def p_value_text(row: ComparisonResult) -> str:
+    """Return the p-value of a comparison, by its logarithm where it is below the smallest float.
+
+    Examples
+    --------
+    >>> from ranklens.core import ComparisonResult
+    >>> far = ComparisonResult("AP", 0.2, 0.4, 0.2, 0.1, 0.3, 0.05, 1e-300, 9, 0, 0, 0, 0, 0, log10_p=-300.0)
+    >>> import dataclasses
+    >>> p_value_text(far), p_value_text(dataclasses.replace(far, p_value=2.2e-308, log10_p=-499.5))
+    ('1.0e-300', '3.2e-500')
+    """
+    if row.p_value is not None and row.log10_p is not None and row.log10_p < -307.0:
+        # From 9.95 on one decimal shows 10.0.
+        raised = row.log10_p + math.log10(10.0 / 9.95)
+        exponent = math.floor(raised)
+        return f"{10.0 ** (row.log10_p - exponent):.1f}e{exponent}"
+    return p_text(row.p_value, row.alpha)
 
 
 def hypothesis(row: ComparisonResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, overload
 
@@ -12,6 +12,7 @@ from ranklens.core import frames
 from ranklens.core.comparison_text import comparison_cells, how_made, notes
 from ranklens.core.comparisons import ComparisonResult
 from ranklens.core.errors import UnknownNameError
+from ranklens.core.evaluation import position_of
 from ranklens.core.presentation import counted, html_table
 from ranklens.core.tables import render_table
 
@@ -29,6 +30,8 @@ class ComparisonTable(Sequence[ComparisonResult]):
     ----------
     rows : sequence of ComparisonResult
         The rows.
+    canonical : callable, optional
+        From any spelling of a measure to its name in the rows.
 
     Examples
     --------
@@ -50,16 +53,20 @@ class ComparisonTable(Sequence[ComparisonResult]):
     """
 
     rows: tuple[ComparisonResult, ...]
+    canonical: Callable[[str], str] | None = field(compare=False)
 
-    def __init__(self, rows: Sequence[ComparisonResult]) -> None:
+    def __init__(
+        self, rows: Sequence[ComparisonResult], canonical: Callable[[str], str] | None = None
+    ) -> None:
         object.__setattr__(self, "rows", tuple(rows))
+        object.__setattr__(self, "canonical", canonical)
 
     @overload
     def __getitem__(self, item: int) -> ComparisonResult: ...
     @overload
     def __getitem__(self, item: slice) -> ComparisonTable: ...
     def __getitem__(self, item: int | slice) -> ComparisonResult | ComparisonTable:
-        return ComparisonTable(self.rows[item]) if isinstance(item, slice) else self.rows[item]
+        return self._of(self.rows[item]) if isinstance(item, slice) else self.rows[item]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -95,14 +102,14 @@ class ComparisonTable(Sequence[ComparisonResult]):
         predicate : callable, optional
             Takes a row and says whether to keep it.
         metric, segment, run_a, run_b : str or collection of str, optional
-            The values wanted; ``segment=None`` asks for the overall rows.
+            The values wanted, measures in any spelling; ``segment=None`` asks for the overall rows.
         significant, tested : bool, optional
             Rows whose verdict holds (or does not); rows with enough queries (or without).
 
         Raises
         ------
         UnknownNameError
-            For a name that no row of the table has.
+            For a name that no row of the table has; of a measure all are listed that it has.
         """
         wanted = {"metric": metric, "segment": segment, "run_a": run_a, "run_b": run_b}
         kept = self.rows
@@ -113,7 +120,7 @@ class ComparisonTable(Sequence[ComparisonResult]):
         for attribute, flag in (("significant", significant), ("tested", tested)):
             if flag is not None:
                 kept = tuple(row for row in kept if getattr(row, attribute) is flag)
-        return ComparisonTable(kept if predicate is None else [row for row in kept if predicate(row)])
+        return self._of(kept if predicate is None else [row for row in kept if predicate(row)])
 
     def sort(
         self, key: str | Callable[[ComparisonResult], Any] = "p_value", *, descending: bool = False
@@ -133,18 +140,19 @@ class ComparisonTable(Sequence[ComparisonResult]):
             value = lambda row: getattr(row, name)  # noqa: E731
         present = [row for row in self.rows if value(row) is not None]
         missing = [row for row in self.rows if value(row) is None]
-        return ComparisonTable([*sorted(present, key=value, reverse=descending), *missing])
+        return self._of([*sorted(present, key=value, reverse=descending), *missing])
 
     def best(self, metric: str | None = None) -> ComparisonResult | None:
         """Return the row with the largest improvement whose verdict holds, or None where none does.
 
-        The verdict on a margin is none of an improvement. Like is compared with like: where the table has
-        rows on all queries, those of segments, which are of other queries, are left aside.
+        None says that no difference above zero is significant, not that the runs are equal. The verdict on a
+        margin is none of an improvement. Like is compared with like: where the table has rows on all queries,
+        those of segments, which are of other queries, are left aside.
 
         Parameters
         ----------
         metric : str, optional
-            The measure; needed where the table has several, for their scales differ.
+            The measure, in any spelling; needed where the table has several, for their scales differ.
         """
         if metric is None and len(self.metrics) > 1:
             raise ValueError(
@@ -204,8 +212,14 @@ class ComparisonTable(Sequence[ComparisonResult]):
         header, cells = comparison_cells(self.rows)
         return render_table(header, cells, style, caption=caption)
 
+    def _of(self, rows: Sequence[ComparisonResult]) -> ComparisonTable:
+        return ComparisonTable(rows, self.canonical)
+
     def _names(self, attribute: str, value: str | Collection[str] | None) -> set[str | None]:
         names: set[str | None] = {value} if value is None or isinstance(value, str) else set(value)
+        if attribute == "metric" and self.rows:
+            known_metrics = self.metrics
+            return {known_metrics[position_of(str(name), known_metrics, self.canonical)] for name in names}
         known = {getattr(row, attribute) for row in self.rows}
         for name in names:
             if self.rows and name is not None and name not in known:

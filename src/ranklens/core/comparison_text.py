@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
-from ranklens.core.comparison_line import hypothesis
+from ranklens.core.comparison_line import hypothesis, p_value_text
 from ranklens.core.comparisons import ComparisonResult, confidence
 from ranklens.core.disagreement import disagreement_note
 from ranklens.core.presentation import counted, fixed, p_text
@@ -48,7 +47,7 @@ def comparison_cells(rows: Sequence[ComparisonResult]) -> tuple[list[str], list[
         "rel.": [_relative(row) for row in rows],
         "interval": [_interval(row) for row in rows],
         "together": [_together(row) for row in rows],
-        "p": [_p(row) for row in rows],
+        "p": [p_value_text(row) for row in rows],
         "q": [p_text(row.q_value, row.alpha) for row in rows],
         "p (t)": [p_text(row.p_t, row.alpha) for row in rows],
         "p (Wilcoxon)": [p_text(row.p_wilcoxon, row.alpha) for row in rows],
@@ -123,14 +122,6 @@ def _interval(row: ComparisonResult) -> str | None:
     if not row.tested:
         return None
     return f"[{fixed(row.ci_low, sign=True)}, {fixed(row.ci_high, sign=True)}]"
-
-
-def _p(row: ComparisonResult) -> str:
-    # Below the smallest double the logarithm goes on.
-    if row.p_value is not None and row.log10_p is not None and row.log10_p < -307.0:
-        exponent = math.floor(row.log10_p)
-        return f"{10.0 ** (row.log10_p - exponent):.1f}e{exponent}"
-    return p_text(row.p_value, row.alpha)
 
 
 def _interval_line(rows: Sequence[ComparisonResult]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ranklens.core import frames
 from ranklens.core.errors import UnknownNameError
 from ranklens.core.per_query import MetricResult, QueryId, QueryIndex
-from ranklens.core.presentation import Presentable, html_table, plain
+from ranklens.core.presentation import Presentable, counted, html_table, plain
 
 Segments = Mapping[str, Mapping[QueryId, str]]
 
@@ -117,8 +117,9 @@ class Evaluation(Presentable):
         means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means.items())
         unread = f"{self.n_left_out} unreadable rows left out; " if self.n_left_out else ""
         absent = "counted as 0" if self.missing == "zero" else "left out"
+        queries = counted(self.n_queries, "query", "queries")
         return (
-            f"{self.run}: {means} over {self.n_queries} queries ({self.n_without_relevant} without a "
+            f"{self.run}: {means} over {queries} ({self.n_without_relevant} without a "
             f"relevant document, {self.n_not_retrieved} not retrieved and {absent}, {self.n_unjudged} not "
             f"judged and left out; {unread}scores compared as {self.score_precision})"
         )
@@ -197,7 +198,8 @@ class Evaluations(Mapping[str, Evaluation]):
 
     def __str__(self) -> str:
         runs, _, queries = self.array.shape
-        return f"{runs} runs measured by {', '.join(self.measures)} on {queries} judged queries"
+        judged = counted(queries, "judged query", "judged queries")
+        return f"{counted(runs, 'run')} measured by {', '.join(self.measures)} on {judged}"
 
     def __repr__(self) -> str:
         return f"<Evaluations: {self}>"

@@ -72,7 +72,7 @@ def adjust(results: Iterable[Any], *, correction: str | None = "bh", family: str
     check_choice("correction", correction, CORRECTIONS)
     warn_of_coarse_p_values([rows], correction)
     adjusted = with_q_values(rows, family, correction)
-    return ComparisonTable(adjusted) if isinstance(results, ComparisonTable) else adjusted
+    return ComparisonTable(adjusted, results.canonical) if isinstance(results, ComparisonTable) else adjusted
 
 
 def _checked_results(results: Any) -> tuple[Any, ...]:

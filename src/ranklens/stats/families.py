@@ -16,6 +16,7 @@ from ranklens.stats.corrections import (
 )
 from ranklens.stats.maxt import MAX_T
 from ranklens.stats.options import check_choice
+from ranklens.stats.spelling import canonical_measure
 
 FAMILIES = ("measure", "segment field", "pair", "all")
 
@@ -46,7 +47,7 @@ class MaxT(NamedTuple):
 def corrected_table(rows: Sequence[Row], correction: str | None, family: str, max_t: MaxT) -> ComparisonTable:
     """Set the q-values family by family, in the order of `rows`, and warn of too coarse p-values."""
     if correction is None:
-        return ComparisonTable([row.result for row in rows])
+        return ComparisonTable([row.result for row in rows], canonical_measure)
     families: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
         families.setdefault(family_name(row, family), []).append(i)
@@ -58,13 +59,13 @@ def corrected_table(rows: Sequence[Row], correction: str | None, family: str, ma
             for i, q in zip(tested, max_t.adjusted(tested) if tested else (), strict=True):
                 results[i] = _with_max_t(results[i], q, family_text, max_t)
         warn_of_few_max_t_flips(max_t.n_permutations, rows[0].result.alpha if rows else 1.0)
-        return ComparisonTable(results)
+        return ComparisonTable(results, canonical_measure)
     warn_of_coarse_p_values(([results[i] for i in members] for members in families.values()), correction)
     for name, members in families.items():
         adjusted = with_q_values([results[i] for i in members], name, correction)
         for i, result in zip(members, adjusted, strict=True):
             results[i] = result
-    return ComparisonTable(results)
+    return ComparisonTable(results, canonical_measure)
 
 
 def check_family(correction: str | None, family: str) -> None:

@@ -122,7 +122,7 @@ def simultaneous(
             reaches = [values.reach(family, n_permutations, number)] * len(family)
         for i, reach in zip(members, reaches, strict=True):
             rows[i] = _widened(rows[i], reach, made)
-    return ComparisonTable(rows) if isinstance(results, ComparisonTable) else tuple(rows)
+    return ComparisonTable(rows, results.canonical) if isinstance(results, ComparisonTable) else tuple(rows)
 
 
 def _bonferroni(row: ComparisonResult, n_comparisons: int) -> float:

@@ -18,6 +18,7 @@ from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.rows.results import Experiment, Job
 from ranklens.stats.segment_rows import Progress, max_t_of, paired_queries, rows_of
 from ranklens.stats.slices import slices_of
+from ranklens.stats.spelling import canonical_measure
 from ranklens.stats.weighing import weighing_experiment
 
 
@@ -184,21 +185,11 @@ def _result(run: str, evaluation: Any, measure: str) -> MetricResult:
     if isinstance(evaluation, Evaluation):
         return evaluation[measure]
     found: MetricResult = evaluation
-    if found.metric not in (measure, _canonical(measure)):
+    if found.metric not in (measure, canonical_measure(measure)):
         raise UnknownNameError(
             "measure", measure, [found.metric], f"run {run} holds {found.metric}; all must be of one measure"
         )
     return found
-
-
-def _canonical(measure: str) -> str:
-    from ranklens.metrics import parse_measure
-
-    try:
-        return parse_measure(measure).name
-    except ValueError:
-        # The user's own values may be called anything.
-        return measure
 
 
 def _check_values(run: str, evaluation: Any) -> None:
