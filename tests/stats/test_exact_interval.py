@@ -142,3 +142,19 @@ def test_other_bad_arguments_are_refused() -> None:
         exact_interval([])
     with pytest.raises(ValueError, match="not finite"):
         exact_interval([1.0, math.nan])
+
+
+@pytest.mark.parametrize("n", [5, 20, 60, 500])
+def test_half_precision_values_have_the_interval_of_what_they_hold(n: int) -> None:
+    deltas = np.random.default_rng(n).normal(0.02, 0.2, n).astype(np.float16)
+    low, high = exact_interval(deltas.astype(np.float64))
+    assert exact_interval(deltas) == pytest.approx((low, high), abs=1e-3 * (high - low))
+    narrow = exact_interval(np.round(deltas, 1).astype(np.float16))
+    wide = exact_interval(np.round(deltas.astype(np.float64), 1))
+    assert narrow == pytest.approx(wide, abs=0.01 * (wide[1] - wide[0]))
+
+
+def test_single_precision_keeps_its_lattices() -> None:
+    deltas = np.random.default_rng(3).integers(-5, 6, 200) / 10
+    low, high = exact_interval(deltas)
+    assert exact_interval(deltas.astype(np.float32)) == pytest.approx((low, high), rel=1e-6)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.stats.ideal.levels import centred_rows
 from ranklens.stats.rows.lattices import lattice_scales
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _COMMON = 10
+_NEAR = 1e-3
+"""How far a multiple of a step may lie from a value, in standard errors of the mean."""
 
 
 class OrderedRows(NamedTuple):
@@ -71,9 +75,15 @@ def multiples_of_steps(samples: Floats, ordered: OrderedRows, eps: float) -> tup
     rescaled = np.ldexp(1.0, _COMMON) * ordered.values[others]
     scales[others] = lattice_scales(rescaled, np.abs(rescaled).max(axis=1, initial=0.0), eps)
     values[others] = rescaled
-    found = np.flatnonzero(np.isfinite(scales))
-    multiples = np.rint(values[found] * scales[found, None])
+    fits = np.isfinite(scales)
+    scaled = values[fits] * scales[fits, None]
+    multiples = np.rint(scaled)
+    _, spread = centred_rows(multiples)
+    # In half precision nearly all samples pass for multiples of a hundredth, and would be moved to them.
+    near = np.abs(scaled - multiples).max(axis=1, initial=0.0) <= _NEAR * spread / math.sqrt(samples.shape[1])
+    fits[fits] = near
+    multiples = multiples[near]
     # Most neighbours are equal, and the divisor of a number and 0 is quickly found.
     gaps = np.diff(multiples, axis=1, prepend=0.0).astype(np.int64)
     divisor = np.gcd.reduce(gaps, axis=1, initial=0)
-    return np.isfinite(scales), multiples / divisor[:, None]
+    return fits, multiples / divisor[:, None]
