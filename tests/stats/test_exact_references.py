@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -34,7 +35,9 @@ def as_continuous(deltas: np.ndarray) -> FlipTails:
     """Return the tail of differences as if they lay on no lattice."""
     ((_, values),) = by_width(deltas[None, :])
     sums = SignedRows.of(values, EPS)
-    sums = sums._replace(lattice=np.zeros(1, dtype=bool), atom=np.ldexp(1.0, -np.minimum(sums.n, 1000)))
+    sums = dataclasses.replace(
+        sums, lattice=np.zeros(1, dtype=bool), atom=np.ldexp(1.0, -np.minimum(sums.n, 1000))
+    )
     return FlipTails.of(sums, np.zeros(1, dtype=bool))
 
 

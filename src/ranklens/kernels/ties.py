@@ -42,7 +42,9 @@ reciprocal ranks to depth 10."""
 
 BAND = 8.0
 """Sums that differ by this much eps Σ|d| count as equal."""
-LATTICE_SLACK = 3.4
+ROUNDING_SLACK = 4.0
+"""By how much eps · max(1, max|d|) each difference may miss a multiple."""
+BAND_SLACK = 3.4
 """How much eps Σ|d| multiples may move a sum: half of the band, less the rounding of products."""
 LARGEST_ON_LATTICE = 2.0**53
 _MOST_STEPS = 2.0**49
@@ -107,25 +109,33 @@ def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
 def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     """Whether each row of `deltas` (..., n) holds multiples of one over each scale, shape (scales, ...).
 
-    What all differences of one sign lack together may be up to 3.4 eps Σ|d|. No sum of some of them is then
-    further from that of the multiples, so that those which the lattice makes equal lie within the band of
-    ties anyway: rescaling changes no verdict, whatever the differences are. One that is not zero becomes zero
-    only within the rounding of the array's own type. A row of multiples that are all 0, or whose sums could
-    leave the exact integers, does not fit.
+    A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so
+    differences are multiples where each is one to within 4 eps · max(1, max|d|) and none that is not zero
+    becomes zero. They are as well, whatever becomes zero, where what all of one sign lack together is at most
+    3.4 eps Σ|d|: sums which the lattice makes equal then lie within the band of ties anyway. A row of
+    multiples that are all 0, or whose sums could leave the exact integers, does not fit.
     """
     xp = namespace(deltas)
     scales = xp.reshape(scales, (-1, *[1] * largest.ndim))
     scaled = deltas * scales[..., None]
     multiples = xp.round(scaled)
     off = scaled - multiples
-    moved = 0.5 * (xp.sum(xp.abs(off), axis=-1) + xp.abs(xp.sum(off, axis=-1)))
+    error = xp.abs(off)
     own = xp.finfo(deltas.dtype).eps
-    vanishes = xp.any((multiples == 0.0) & (deltas != 0.0), axis=-1)
-    unit = xp.where(vanishes & (eps > own), own, eps)
+    vanishes = xp.any((multiples == 0.0) != (deltas == 0.0), axis=-1)
+    each = xp.max(error, axis=-1) <= (ROUNDING_SLACK * eps) * xp.where(largest > 1.0, largest, 1.0) * scales
+    moved = 0.5 * (xp.sum(error, axis=-1) + xp.abs(xp.sum(off, axis=-1)))
+    within = moved <= xp.sum(xp.abs(multiples), axis=-1) * (BAND_SLACK * own)
     most = largest * scales
     summable = most * deltas.shape[-1] < min(2.0 / own, _MOST_STEPS)
-    fits = moved <= LATTICE_SLACK * unit * xp.sum(xp.abs(multiples), axis=-1)
-    return fits & summable & (most > 0.5)
+    return (each & ~vanishes | within) & summable & (most > 0.5)
+
+
+def rounding_slack(deltas: Any, eps: Any) -> Any:
+    """Bound by how much a difference may miss a multiple, shape (...); see `lattice_fits`."""
+    xp = namespace(deltas)
+    total = xp.sum(xp.abs(deltas), axis=-1)
+    return xp.where(total > 1.0, total, 1.0) * (ROUNDING_SLACK * eps)
 
 
 def rounding_unit(deltas: Any, eps: float) -> Any:

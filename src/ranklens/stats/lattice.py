@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
-    BAND,
     EXACT_BAND,
     LARGEST_ON_LATTICE,
     SCALES,
     Comparable,
     comparable,
     lattice_fits,
+    rounding_slack,
     rounding_unit,
     safe_factor,
     tie_band,
@@ -43,9 +43,10 @@ def lattice_of(deltas: NDArray[np.float64], eps: float = EPS) -> Lattice | None:
 
     Tried are steps of 1/1, 1/2, 1/4, 1/5, 1/8, 1/10 and so on to 1/10,000, and 1/2520 (reciprocal ranks to
     depth 10). A difference of two values of size 1 carries a rounding error of about 1e-16 however small it
-    is itself, so what all differences together lack may be up to 3.4 eps · Σ|d|: less than half of the band
-    within which two sums are equal, so that the lattice changes no comparison of sums. Where all differences
-    have as few digits as float32 values leave, `eps` is float32's, and none that is not zero becomes zero.
+    is itself, so it counts as a multiple of the step when it is one to within 4 eps · max(1, max|d|), but
+    only a zero counts as zero; unless all that is rounded together stays below half of the band within which
+    sums are equal, so that the lattice changes no comparison. Where all differences have as few digits as
+    float32 values leave, `eps` is float32's.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def comparable_sample(deltas: Any, backend: Backend, eps: float = EPS) -> Compar
 
 def _candidates(deltas: NDArray[np.float64], eps: float) -> list[int]:
     """Return the scales that the first few differences do not rule out; most samples rule out all."""
-    slack = 0.5 * BAND * eps * float(np.abs(deltas).sum())
+    slack = float(rounding_slack(deltas, eps))
     scaled = np.multiply.outer(_SCALES, deltas[:_GLANCE])
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
     return [scale for scale, fits in zip(SCALES, (error <= slack * _SCALES).tolist(), strict=True) if fits]

@@ -191,10 +191,8 @@ def flip_test(
             (_shifted(moderate, units, math.ldexp(shift, -exponent), backend), side) for shift, side in asked
         ]
         if method == "exact":
-            narrow = deltas if design.is_simple and design.margin is None else None
-            found = _largest(
-                _exact(values if narrow is None else narrow, side, number) for values, side in tested
-            )
+            eps = eps_of(deltas if design.is_simple and design.margin is None else sample, backend)
+            found = _largest(_exact(values, eps, side, number, backend) for values, side in tested)
             if _is_certain(found, may_sample):
                 return found
         return _largest(_sampled(deltas, sample, tested, number, n_permutations, backend))
@@ -207,7 +205,7 @@ def _largest(tests: Iterable[SignFlip]) -> SignFlip:
 def _is_certain(found: SignFlip, may_sample: bool) -> bool:
     from ranklens.stats.exact.trust import UncertainPValueError, uncertain
 
-    unsure = bool(uncertain(np.asarray(found.p_value), np.asarray(found.p_error)))
+    unsure = bool(uncertain(found.p_value, found.p_error))
     if unsure and not may_sample:
         raise UncertainPValueError(found.p_value, found.p_error)
     return not unsure
@@ -252,8 +250,8 @@ def _estimated(extreme: int, n_permutations: int, seed: int) -> SignFlip:
     return SignFlip(p, error, math.log10(p), "monte-carlo", n_permutations, seed)
 
 
-def _exact(deltas: Any, alternative: str, seed: int) -> SignFlip:
-    from ranklens.stats.exact.p_value import exact_p_value
+def _exact(sample: Any, eps: float, alternative: str, seed: int, backend: Backend) -> SignFlip:
+    from ranklens.stats.exact.p_value import exact_p_of
 
-    found = exact_p_value(deltas, alternative)
+    found = exact_p_of(sample, eps, alternative, backend)
     return SignFlip(found.p_value, found.p_error, found.log10_p, found.step, 0, seed)

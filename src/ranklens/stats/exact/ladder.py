@@ -19,12 +19,12 @@ from ranklens.stats.exact.meeting import STEP as MEETING_STEP
 from ranklens.stats.exact.meeting import meeting_counts
 from ranklens.stats.exact.mixed import count_mixed
 from ranklens.stats.exact.near import plain_inversions
-from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, Plan
+from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, MOST_MET, Plan
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import LONG, Inverted
 from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass, Masses
 from ranklens.stats.exact.tilt import STEP as TILTED
-from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.exact.tilt import TiltedSpectrum, tilted_inversion
 from ranklens.stats.rows.jobs import Job, combined, together
 
 Rows = NDArray[np.bool_]
@@ -32,6 +32,9 @@ Rows = NDArray[np.bool_]
 _FAR_OF_SHORT, _FAR = 1e-4, 1e-6
 _LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
 """The relative errors of an inversion past which another step is tried, and past which long lists are."""
+
+_DOUBTFUL = 4e-3
+"""The relative error past which a row is counted if it is short enough, however long that takes."""
 
 _VERY_LARGE_ERROR, _NOTICED = 0.05, 5e-7
 """The relative error past which a row is conditioned, even if it is below what is noticed."""
@@ -74,6 +77,7 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
             _put_inverted(found, places, result, step)
     _tilt_small(found, tails, near)
     _put_rest(found, tails)
+    _meet_doubtful(found, tails)
     _condition(found, tails)
     return found
 
@@ -98,11 +102,12 @@ def _put_inverted(found: Masses, places: Counts, inverted: Inverted, step: str) 
 
 def _put_rest(found: Masses, tails: FlipTails) -> None:
     """Invert on the host, row by row, what is on a lattice, repeats values or is still uncertain."""
-    uncertain = ~found.missing & _above(found, _LARGE_ERROR)
+    rough = tails.sums.lattice | tails.sums.repeats
+    uncertain = np.where(found.missing, ~rough, _above(found, _LARGE_ERROR))
     if not (uncertain | found.missing).any():
         return
     count_listed(found, tails, np.flatnonzero(uncertain & (tails.n <= MOST_LISTED)), SHORT_BITS - 1.0)
-    _list_uncertain(found, tails, np.flatnonzero(uncertain & _above(found, _LARGE_ERROR)))
+    _list_uncertain(found, tails, np.flatnonzero(uncertain & (found.missing | _above(found, _LARGE_ERROR))))
     rest = np.flatnonzero(found.missing | _above(found, _LARGE_ERROR))
 
     def invert(place: int) -> None:
@@ -122,6 +127,14 @@ def _list_uncertain(found: Masses, tails: FlipTails, places: Counts) -> None:
     if places.size:
         short = list_bits(tails.take(places)) <= LONG_BITS
         count_listed(found, tails, places[short], LONG_BITS)
+
+
+def _meet_doubtful(found: Masses, tails: FlipTails) -> None:
+    """Count by meeting in the middle, on the host, what is short and was not inverted well."""
+    places = np.flatnonzero((tails.n <= MOST_MET) & _above(found, _DOUBTFUL))
+    if places.size:
+        (ways,) = together([meeting_counts(tails, places, open_backend("numpy"))])
+        found.put(places, ways, tails.n[places], 0.0, MEETING_STEP)
 
 
 def _condition(found: Masses, tails: FlipTails) -> None:
@@ -145,5 +158,8 @@ def _on_lattice(tail: FlipTail) -> Mass:
 
 def _inverted_alone(tail: FlipTail) -> Mass:
     host = open_backend("numpy")
-    far = tail.begin >= _SURELY_NEAR * tail.spread and log_tail_estimate(tail) < math.log(_FAR)
-    return tilted_inversion(tail, host) if far else plain_inversion(tail, host)
+    if tail.begin >= _SURELY_NEAR * tail.spread:
+        tilted = TiltedSpectrum.of(tail)
+        if tilted.log_tail(tail.n) < math.log(_FAR):
+            return tilted_inversion(tail, host, tilted)
+    return plain_inversion(tail, host)

@@ -22,11 +22,14 @@ STEP = "subset count"
 SHORT_BITS, LONG_BITS = 17.0, 20.5
 """The binary logarithm of how many sums of either half are listed at once, and where little else serves."""
 
-_MOST_TOSSED = 900
+MOST_TOSSED = 900
 """The most values whose numbers of subsets stay within the floats."""
 
+_WORTH_A_THREAD = 14.0
+"""In bits as well: on shorter lists threads wait for each other."""
+
 _FEWEST_MERGED, _MANY_NEEDLES = 128, 1 << 12
-_CHOICES_AT_ONCE = ((256, 16), (1024, 8), (8192, 4), (math.inf, 1))
+_CHOICES_AT_ONCE = ((64, 64), (1024, 16), (8192, 4), (math.inf, 1))
 """Up to how many sums so many choices among values are added at once."""
 
 
@@ -56,7 +59,10 @@ def count_listed(found: Masses, tails: FlipTails, chosen: Counts, bits: float) -
         if mass is not None:
             found.put_one(place, mass)
 
-    for_each(count, chosen.tolist(), n_threads=n_cores())
+    if chosen.size:
+        long = list_bits(tails.take(chosen)) >= _WORTH_A_THREAD
+        for_each(count, chosen[~long].tolist(), n_threads=1)
+        for_each(count, chosen[long].tolist(), n_threads=n_cores())
 
 
 def subset_count(tail: FlipTail, max_sums: int) -> Mass | None:
@@ -65,7 +71,7 @@ def subset_count(tail: FlipTail, max_sums: int) -> Mass | None:
     Sums past the limit are dropped as soon as they appear. Equal values enter once, with the numbers of
     choices among them, and equal sums on a lattice are merged.
     """
-    if tail.n > _MOST_TOSSED:
+    if tail.n > MOST_TOSSED:
         return None
     values, times = tail.groups
     fitting = values <= tail.limit
@@ -74,64 +80,70 @@ def subset_count(tail: FlipTail, max_sums: int) -> Mass | None:
     if not weighted:
         values, times = np.repeat(values, times), np.ones(int(times.sum()), dtype=np.int64)
     first, second = (_Half(tail, weighted, max_sums) for _ in range(2))
-    left, repeats = 0, times.tolist()
-    while left < len(values):
-        half = min(first, second, key=len)
-        chosen = half.n_at_once(repeats, left)
-        if not half.grow(values[left : left + chosen], tuple(repeats[left : left + chosen])):
+    left, choices = 0, (times + 1).tolist()
+    while left < len(choices):
+        half = first if first.size <= second.size else second
+        right = left + _n_at_once(half.size, choices, left)
+        if not half.grow(values[left:right], tuple(choices[left:right])):
             return None
-        left += chosen
+        left = right
     return first.met(second)
+
+
+def _n_at_once(size: int, choices: list[int], left: int) -> int:
+    """Return how many of the values from `left` on are worth taking at once: some, while the sums are few."""
+    most = next(most for longest, most in _CHOICES_AT_ONCE if size <= longest)
+    product, chosen = choices[left], 1
+    for more in choices[left + 1 :]:
+        product *= more
+        if product > most:
+            break
+        chosen += 1
+    return chosen
 
 
 class _Half:
     """The sums of subsets of one half of the values that fit, and how many subsets have each."""
 
     def __init__(self, tail: FlipTail, weighted: bool, max_sums: int) -> None:
-        self.tail, self.max_sums, self.n_merged = tail, max_sums, _FEWEST_MERGED
-        self.sums = np.zeros(1, dtype=np.int64)
+        self.limit, self.n, self.lattice, self.max_sums = tail.limit, tail.n, tail.lattice, max_sums
+        self.sums, self.size, self.merge_beyond = np.zeros(1, dtype=np.int64), 1, 4 * _FEWEST_MERGED
         self.ways = np.ones(1) if weighted else None
 
-    def __len__(self) -> int:
-        return len(self.sums)
-
-    def n_at_once(self, times: list[int], first: int) -> int:
-        """Return how many of the next values are worth taking at once: some, while the sums are few."""
-        most = next(most for size, most in _CHOICES_AT_ONCE if len(self) <= size)
-        choices, chosen = times[first] + 1, 1
-        while first + chosen < len(times) and (choices := choices * (times[first + chosen] + 1)) <= most:
-            chosen += 1
-        return chosen
-
-    def grow(self, values: Counts, times: tuple[int, ...]) -> bool:
-        """Choose up to so many of each value; False where that makes too many sums."""
-        coefficients, ways = _choices(times)
-        if len(ways) * len(self) > 4 * self.max_sums:
+    def grow(self, values: Counts, choices: tuple[int, ...]) -> bool:
+        """Make one of so many choices of each value; False where that makes too many sums."""
+        coefficients, ways = _choices(choices)
+        if len(ways) * self.size > 4 * self.max_sums:
             return False
-        limit = self.tail.limit
-        if times == (1,):
-            fits = self.sums <= limit - values[0]
-            self.sums = np.concatenate([self.sums, self.sums[fits] + values[0]])
-            self.ways = None if self.ways is None else np.concatenate([self.ways, self.ways[fits]])
+        if choices == (2,):
+            fits = np.flatnonzero(self.sums <= self.limit - values[0])
+            self.sums = np.concatenate([self.sums, self.sums.take(fits) + values[0]])
+            self.ways = None if self.ways is None else np.concatenate([self.ways, self.ways.take(fits)])
         else:
-            sums = (self.sums[:, None] + coefficients @ values).ravel()
-            fits = sums <= limit
-            self.sums = sums[fits]
-            self.ways = None if self.ways is None else (self.ways[:, None] * ways).ravel()[fits]
-        if self.tail.lattice and len(self) > 4 * self.n_merged:
+            sums = np.add.outer(self.sums, coefficients @ values).ravel()
+            fits = np.flatnonzero(sums <= self.limit)
+            self.sums = sums.take(fits)
+            self.ways = None if self.ways is None else np.multiply.outer(self.ways, ways).ravel().take(fits)
+        self.size = len(self.sums)
+        if self.lattice and self.size > self.merge_beyond:
             self._merge()
-        return len(self) <= self.max_sums
+        return self.size <= self.max_sums
 
     def met(self, other: _Half) -> Mass:
         """Count the pairs of subsets that fit together."""
-        limit, n = self.tail.limit, self.tail.n
         if self.ways is None or other.ways is None:
-            return counted_mass(float(count_pairs(self.sums, other.sums, np.asarray(limit))), n, 0, STEP)
+            return counted_mass(float(self._n_pairs(other)), self.n, 0, STEP)
         self._sort()
-        if len(other) > _MANY_NEEDLES:
+        if other.size > _MANY_NEEDLES:
             other._sort()
-        count = float(count_weighted(self.sums, self.ways, other.sums, other.ways, limit))
-        return counted_mass(count, n, len(self) + len(other), STEP)
+        count = float(count_weighted(self.sums, self.ways, other.sums, other.ways, self.limit))
+        return counted_mass(count, self.n, self.size + other.size, STEP)
+
+    def _n_pairs(self, other: _Half) -> int:
+        if other.size > _MANY_NEEDLES:
+            return int(count_pairs(self.sums, other.sums, np.asarray(self.limit)))
+        fitting = np.searchsorted(np.sort(self.sums), self.limit - other.sums, side="right")
+        return int(fitting.sum())
 
     def _sort(self) -> None:
         order = np.argsort(self.sums)
@@ -143,15 +155,16 @@ class _Half:
         first = np.flatnonzero(np.concatenate([[True], self.sums[1:] != self.sums[:-1]]))
         self.sums = self.sums[first]
         self.ways = None if self.ways is None else np.add.reduceat(self.ways, first)
-        self.n_merged = max(len(self), _FEWEST_MERGED)
+        self.size = len(self.sums)
+        self.merge_beyond = 4 * max(self.size, _FEWEST_MERGED)
 
 
 @functools.lru_cache(maxsize=4096)
-def _choices(times: tuple[int, ...]) -> tuple[Counts, Floats]:
-    """Return all choices among some of each of several values, and how often each occurs."""
-    coefficients = np.indices([most + 1 for most in times]).reshape(len(times), -1).T
+def _choices(choices: tuple[int, ...]) -> tuple[Counts, Floats]:
+    """Return all combinations of so many choices of each value, and how often each occurs."""
+    coefficients = np.indices(choices).reshape(len(choices), -1).T
     ways = functools.reduce(
-        np.multiply.outer, [np.array([float(math.comb(n, k)) for k in range(n + 1)]) for n in times]
+        np.multiply.outer, [np.array([float(math.comb(n - 1, k)) for k in range(n)]) for n in choices]
     )
     return np.ascontiguousarray(coefficients), ways.ravel()
 

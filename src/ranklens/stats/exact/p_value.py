@@ -82,8 +82,13 @@ def exact_p_value(deltas: Any, alternative: str = "two-sided") -> ExactP:
     check_choice("alternative", alternative, ALTERNATIVES)
     backend = resolve_backend(deltas)
     with backend.precise():
-        row, eps = _row(deltas, backend)
-        (found,) = together([exact_p_values(row, eps, alternative, backend)])
+        sample = as_sample(deltas, backend, minimum=1)
+        return exact_p_of(sample, eps_of(deltas, backend), alternative, backend)
+
+
+def exact_p_of(sample: Any, eps: float, alternative: str, backend: Backend) -> ExactP:
+    """Do `exact_p_value` for a sample on its backend, where `eps` is the rounding unit of its type."""
+    (found,) = together([exact_p_values(_row(sample, backend), eps, alternative, backend)])
     return ExactP(float(found.p_value[0]), float(found.p_error[0]), float(found.log10_p[0]), found.step[0])
 
 
@@ -102,11 +107,13 @@ def exact_is_cheap(deltas: Any) -> bool:
     """
     backend = resolve_backend(deltas)
     with backend.precise():
-        row, eps = _row(deltas, backend)
-    return bool(cheap_rows(row, eps)[0])
+        row = _row(as_sample(deltas, backend, minimum=1), backend)
+    return bool(cheap_rows(row, eps_of(deltas, backend))[0])
 
 
-def _row(deltas: Any, backend: Backend) -> tuple[NDArray[np.float64], float]:
-    (host,) = to_host(as_sample(deltas, backend, minimum=1))
-    require_finite(host)
-    return np.asarray(host, dtype=np.float64)[None, :], eps_of(deltas, backend)
+def _row(sample: Any, backend: Backend) -> NDArray[np.float64]:
+    """Bring a sample to the host as the only row of a batch; what lies there has been checked."""
+    (host,) = to_host(sample)
+    if backend.name != "numpy":
+        require_finite(host)
+    return np.asarray(host, dtype=np.float64)[None, :]

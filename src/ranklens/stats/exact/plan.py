@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.exact.listing import SHORT_BITS, list_bits
+from ranklens.stats.exact.listing import MOST_TOSSED, SHORT_BITS, list_bits
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import LONG
 from ranklens.stats.exact.tail import FlipTails
@@ -20,19 +20,22 @@ CLOSED_FORM = "closed form"
 """The step's name where no sum, all sums or the observed one alone are as extreme."""
 
 MEETING = 40
-"""The most differences whose halves' 2^20 sums are worth listing."""
+"""The most differences that are always counted by meeting in the middle, if by nothing cheaper."""
+
+MOST_MET = 44
+"""The most of which this is done where an inversion leaves more than 0.4 % in doubt."""
 
 MOST_LISTED = 88
 """The most differences of which the sums that fit may be listed where an inversion would be uncertain."""
 
 _ALWAYS_MET = 24
 _CONVOLUTION_SECONDS, _MOST_CONVOLVED = 0.01, 1000
-_SECONDS_PER_VALUE, _SECONDS_PER_COUNT, _SECONDS_PER_SUM = 4e-6, 1.2e-9, 1.2e-8
+_SECONDS_PER_VALUE, _SECONDS_PER_COUNT, _SECONDS_PER_SUM, _SECONDS_PER_KEY = 4e-6, 1.2e-9, 1.2e-8, 8e-9
 _INVERSION_SECONDS, _SECONDS_PER_INVERTED = 5e-4, 2e-7
 _FAR_OF_SHORT, _FAR_OF_LONG = 3.3, 4.75
 """Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 5e-4 and 1e-6."""
 
-_LISTED_BITS, _BITS_SAVED = 12.0, 0.75
+_LISTED_BITS, _BITS_SAVED = 12.0, 1.25
 """Up to how many sums lists go before an inversion, and how far they stay below those of meeting halfway."""
 
 
@@ -55,13 +58,14 @@ class Plan(NamedTuple):
         open_rows = ~nothing & ~one_subset
         seconds = np.minimum(_CONVOLUTION_SECONDS, _meeting_seconds(n))
         convolved = open_rows & (_convolution_seconds(tails) <= seconds) & (n <= _MOST_CONVOLVED)
+        if np.array_equal(open_rows, convolved):
+            none = np.zeros(len(n), dtype=bool)
+            return cls(nothing, one_subset, convolved, none, none, none, none)
         few = open_rows & ~convolved & (n <= MEETING)
         many = open_rows & ~convolved & ~few
         rough = sums.lattice | sums.repeats
-        listed = _short_lists(
-            tails, few & (n > _ALWAYS_MET), np.asarray(0.5 * n - _BITS_SAVED, dtype=np.float64)
-        )
-        listed |= _short_lists(tails, many & rough, np.full(len(n), SHORT_BITS))
+        listed = _short_lists(tails, few & (n > _ALWAYS_MET), 0.5 * n - _BITS_SAVED)
+        listed |= _short_lists(tails, many & rough & (n <= MOST_TOSSED), np.full(len(n), SHORT_BITS))
         smooth = many & ~rough
         is_long = sums.magnitudes.shape[1] >= LONG
         far = smooth & (tails.begin >= (_FAR_OF_LONG if is_long else _FAR_OF_SHORT) * sums.spread)
@@ -94,12 +98,11 @@ def _convolution_seconds(tails: FlipTails) -> Floats:
 
 
 def _meeting_seconds(n: Counts) -> Floats:
-    return np.where(
-        n <= MEETING, np.ldexp(2.0 * _SECONDS_PER_SUM, np.minimum(n + 1, MEETING + 1) // 2), math.inf
-    )
+    keys = np.ldexp(np.where(n % 2, 2.0, 1.5), np.minimum(n, MEETING) // 2)
+    return np.where(n <= MEETING, _SECONDS_PER_KEY * keys, math.inf)
 
 
-def _short_lists(tails: FlipTails, candidates: Rows, most_bits: Floats) -> Rows:
+def _short_lists(tails: FlipTails, candidates: Rows, most_bits: NDArray[np.floating]) -> Rows:
     """Find out which rows have few enough sums below the limit to list them."""
     places = np.flatnonzero(candidates)
     found = np.zeros(len(candidates), dtype=bool)

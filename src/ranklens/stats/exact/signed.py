@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ranklens.kernels.exact_folds import folded_sum
 from ranklens.kernels.ties import BAND
 from ranklens.stats.exact.atoms import largest_atoms
-from ranklens.stats.exact.steps import multiples_of_steps, with_largest_near_1024
+from ranklens.stats.exact.steps import multiples_of_steps, times_power_of_two, with_largest_near_1024
 from ranklens.stats.moments import ROUNDING
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,8 @@ MOSTLY_DISTINCT = 0.75
 _FIXED_POINT_BITS, _COARSE_BITS = 61, 36
 
 
-class SignedRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class SignedRows:
     """Differences as integers of a common step, zeros dropped.
 
     Attributes
@@ -40,12 +42,8 @@ class SignedRows(NamedTuple):
     lattice : numpy.ndarray of bool, shape (rows,)
         Whether the integers are the differences themselves and share no divisor. Otherwise they are rounded
         to the 61st binary digit of Σ|d|.
-    repeats : numpy.ndarray of bool, shape (rows,)
-        Whether many values are equal, so that the characteristic function keeps coming back.
     atom : numpy.ndarray of float64, shape (rows,)
         A bound of the chance of any single sum; see `largest_atoms`.
-    spread : numpy.ndarray of float64, shape (rows,)
-        The standard deviation of the sum under fair signs.
     unit : numpy.ndarray of float64, shape (rows,)
         What the integers are multiplied by to bring the largest difference into [512, 1024), off a lattice.
     """
@@ -55,9 +53,7 @@ class SignedRows(NamedTuple):
     observed: Counts
     band: Counts
     lattice: Rows
-    repeats: Rows
     atom: Floats
-    spread: Floats
     unit: Floats
 
     @classmethod
@@ -76,17 +72,26 @@ class SignedRows(NamedTuple):
         if other.size:
             signed[other], band[other], unit[other] = _fixed_point(values[other], eps)
         magnitudes = np.sort(np.abs(signed), axis=1)
-        n = np.count_nonzero(magnitudes, axis=1)
-        slack = np.ceil(ROUNDING * magnitudes[:, -1:]) * ~lattice[:, None]
-        parted = magnitudes[:, 1:] - magnitudes[:, :-1] > slack
-        n_distinct = np.count_nonzero(parted, axis=1) + (magnitudes[:, 0] > 0)
+        n = np.add.reduce(magnitudes != 0, axis=1)
         atom = np.ones(len(values))
         if other.size:
             atom[other] = largest_atoms(with_largest_near_1024(values[other]), n[other], eps)
-        repeats = n_distinct < MOSTLY_DISTINCT * n
-        by_query = np.ascontiguousarray(magnitudes.T).astype(np.float64)
-        spread = np.sqrt(folded_sum(by_query * by_query))
-        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, repeats, atom, spread, unit)
+        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, atom, unit)
+
+    @functools.cached_property
+    def repeats(self) -> Rows:
+        """Whether many values of a row are equal, so that the characteristic function keeps coming back."""
+        magnitudes = self.magnitudes
+        slack = np.ceil(ROUNDING * magnitudes[:, -1:]) * ~self.lattice[:, None]
+        parted = magnitudes[:, 1:] - magnitudes[:, :-1] > slack
+        n_distinct = np.count_nonzero(parted, axis=1) + (magnitudes[:, 0] > 0)
+        return np.asarray(n_distinct < MOSTLY_DISTINCT * self.n)
+
+    @functools.cached_property
+    def spread(self) -> Floats:
+        """The standard deviation of each sum under fair signs, shape (rows,)."""
+        by_query = np.ascontiguousarray(self.magnitudes.T).astype(np.float64)
+        return np.asarray(np.sqrt(folded_sum(by_query * by_query)))
 
     def take(self, places: Counts) -> SignedRows:
         """Return some of the rows."""
@@ -98,9 +103,7 @@ class SignedRows(NamedTuple):
             self.observed[places],
             self.band[places],
             self.lattice[places],
-            self.repeats[places],
             self.atom[places],
-            self.spread[places],
             self.unit[places],
         )
 
@@ -111,10 +114,10 @@ def by_width(values: Floats) -> Iterator[tuple[Counts, Floats]]:
     The widths are few, so that many rows are computed at once, and that of a row depends on the row alone.
     Rows of zeros are left out.
     """
-    n = np.count_nonzero(values, axis=1)
-    width = padded_width(n)
-    for common in np.unique(width[n > 0]).tolist():
-        places = np.flatnonzero((width == common) & (n > 0))
+    n = np.add.reduce(values != 0.0, axis=1)
+    width = _padded_widths(values.shape[1])[n]
+    for common in sorted({*width.tolist()} - {0}):
+        places = np.flatnonzero(width == common)
         yield places, _packed(values[places], n[places], common)
 
 
@@ -128,6 +131,14 @@ def padded_width(n: Counts) -> Counts:
     """
     power = np.maximum(np.frexp(np.maximum(n - 1, 1).astype(np.float64))[1] - 3, 0)
     return np.asarray(np.maximum(-(-n >> power), 4) << power)
+
+
+@functools.lru_cache(maxsize=64)
+def _padded_widths(most: int) -> Counts:
+    """Return the width of every number of differences up to `most`; 0 for none."""
+    widths = padded_width(np.arange(most + 1))
+    widths[0] = 0
+    return widths
 
 
 def _packed(values: Floats, n: Counts, width: int) -> Floats:
@@ -144,10 +155,10 @@ def _packed(values: Floats, n: Counts, width: int) -> Floats:
 
 def _fixed_point(values: Floats, eps: float) -> tuple[Counts, Counts, Floats]:
     """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit, and the unit."""
-    scaled = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1))[1][:, None])
+    scaled = times_power_of_two(values, -np.frexp(np.abs(values).max(axis=1))[1])
     # A sum of integers is the same in any order.
-    total = np.rint(np.ldexp(np.abs(scaled), _COARSE_BITS)).astype(np.int64).sum(axis=1)
+    total = np.rint(np.abs(scaled) * 2.0**_COARSE_BITS).astype(np.int64).sum(axis=1)
     bits = _FIXED_POINT_BITS + _COARSE_BITS - np.frexp(total.astype(np.float64))[1]
-    fixed = np.rint(np.ldexp(scaled, bits[:, None])).astype(np.int64)
+    fixed = np.rint(times_power_of_two(scaled, bits)).astype(np.int64)
     band = np.ceil(BAND * eps * np.abs(fixed).sum(axis=1).astype(np.float64))
     return fixed, band.astype(np.int64), np.ldexp(1.0, 10 - bits)

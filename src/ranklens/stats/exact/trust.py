@@ -37,7 +37,7 @@ class UncertainPValueError(RankLensError, ValueError):
         return type(self)(self.p_value, self.p_error, self.row, name)
 
 
-def uncertain(p_value: Floats, p_error: Floats) -> NDArray[np.bool_]:
+def uncertain(p_value: Floats | float, p_error: Floats | float) -> NDArray[np.bool_]:
     """Whether p-values may be off by more than a hundredth of themselves, and by more than one in a million.
 
     Examples

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
-    BAND,
     EXACT_BAND,
     LARGEST_ON_LATTICE,
     SCALES,
     Comparable,
     comparable,
     lattice_fits,
+    lattice_scale,
+    rounding_slack,
     rounding_unit,
     safe_factor,
     tie_band,
@@ -24,7 +25,9 @@ from ranklens.kernels.ties import (
 
 Floats = NDArray[np.float64]
 
-_GLANCE = 4
+_GLANCE = 16
+_FEW = 128
+"""How many values are held against all scales at once."""
 _SCALES = np.array(SCALES, dtype=np.float64)
 
 
@@ -46,6 +49,9 @@ def comparable_rows(deltas: Any, backend: Backend, eps: float) -> Comparable:
 
 def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     """Return the coarsest scale that fits each row, infinity where none does; shape (rows,)."""
+    if deltas.size <= _FEW:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(lattice_scale(deltas, largest, eps))
     found = np.full(deltas.shape[0], math.inf)
     possible = (largest < LARGEST_ON_LATTICE) & (largest > 0.0)
     head = np.ascontiguousarray(np.where(possible[:, None], deltas[:, :_GLANCE], 0.0).T)
@@ -53,7 +59,7 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
     error = np.abs(scaled - np.rint(scaled)).max(axis=1)
     unit = rounding_units(deltas, eps)
     with np.errstate(over="ignore"):
-        slack = 0.5 * BAND * unit * np.abs(deltas).sum(axis=1)
+        slack = rounding_slack(deltas, unit)
     near = (error <= np.multiply.outer(_SCALES, slack)) & possible
     for i in np.flatnonzero(near.any(axis=1)).tolist():
         rows = np.flatnonzero(near[i] & np.isinf(found))
