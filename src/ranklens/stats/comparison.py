@@ -111,20 +111,7 @@ def compare(
     AP: dense 0.3450 vs bm25 0.3000, delta +0.0450 [+0.0200, +0.0700], p 0.0040 (14/1/5 wins/ties/losses \
 over 20 queries)
     """
-    options = Options.checked(
-        n_resamples=n_resamples,
-        n_permutations=n_permutations,
-        alpha=alpha,
-        seed=seed,
-        min_queries=min_queries,
-        method=method,
-        alternative=alternative,
-        interval=interval,
-        weights=weights,
-        clusters=clusters,
-        margin=margin,
-        beside=beside,
-    )
+    options = Options.of(locals())
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise nothing_in_common(baseline, candidate, TESTABLE)

@@ -109,20 +109,7 @@ def compare_deltas(
     """
     if correction is not None:
         check_choice("correction", correction, (*CORRECTIONS, MAX_T), or_none=True)
-    options = Options.checked(
-        n_resamples=n_resamples,
-        n_permutations=n_permutations,
-        alpha=alpha,
-        seed=seed,
-        min_queries=min_queries,
-        method=method,
-        alternative=alternative,
-        interval=interval,
-        weights=weights,
-        clusters=clusters,
-        margin=margin,
-        beside=beside,
-    )
+    options = Options.of(locals())
     deltas, mask = without_masks(deltas, mask)
     backend = resolve_backend(deltas)
     with backend.precise():

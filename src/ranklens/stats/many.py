@@ -108,20 +108,7 @@ def compare_many(
     if len(evaluations) < 2:
         raise ValueError(f"evaluations must hold at least two runs, got {len(evaluations)}")
     check_family(correction, family)
-    options = Options.checked(
-        n_resamples=n_resamples,
-        n_permutations=n_permutations,
-        alpha=alpha,
-        seed=seed,
-        min_queries=min_queries,
-        method=method,
-        alternative=alternative,
-        interval=interval,
-        weights=weights,
-        clusters=clusters,
-        margin=margin,
-        beside=beside,
-    )
+    options = Options.of(locals())
     pieces = slices_of(segments) if segments is not None else ()
     experiment = _experiment(evaluations, baseline, _measures(evaluations, measures))
     options = _bound(experiment, options)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
@@ -76,10 +77,19 @@ class Options:
             names,
         )
 
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Options:
+        """Check the options among the arguments of a comparison: its ``locals()``."""
+        return cls.checked(**{name: arguments[name] for name in _ASKED})
+
     def bound(self, queries: Sequence[QueryId]) -> Options:
         """Return the options with a design that serves any subset of `queries`."""
         design = self.design.bound(queries)
         return self if design is self.design else replace(self, design=design)
+
+
+_ASKED = tuple(signature(Options.checked).parameters)
+"""What every comparison takes, by one name."""
 
 
 def _beside(beside: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,13 @@ from ranklens.arrays import is_array, to_host
 from ranklens.stats.digits import all_to_15_digits
 
 Floats = NDArray[np.float64]
+Correction = Callable[[Sequence[float]], tuple[float, ...]]
+Documented = TypeVar("Documented", bound=Callable[..., Any])
 
 _ULPS = 4 * sys.float_info.epsilon
 
 
-def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the q-values of Benjamini and Hochberg: rejecting q < a bounds the false discovery rate by a.
-
-    With the p-values sorted, ``q(i) = min over j >= i of (m / j) p(j)``, capped at 1. Values that are equal
-    up to rounding are made equal, so that a verdict ``q < alpha`` never hangs on the last bit.
-
-    Parameters
+_SECTIONS = """Parameters
     ----------
     p_values : sequence of float
         The m p-values of one family, shape (m,), in any order. A value at most 4 ulp above 1 counts as 1.
@@ -35,12 +31,30 @@ def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
     Returns
     -------
     tuple of float
-        The q-values in the order of the input; empty for an empty input.
+        The q-values, which are adjusted p-values, in the order of the input; empty for an empty input.
 
     Raises
     ------
     ValueError
-        For NaN or a value outside [0, 1]; the message names its position.
+        For NaN or a value outside [0, 1]; the message names its position."""
+
+
+def _with_sections(correction: Documented) -> Documented:
+    """Say of a correction what holds for all of them."""
+    # Under -OO there is nothing to say.
+    if correction.__doc__ is not None:
+        correction.__doc__ = correction.__doc__.replace("{sections}", _SECTIONS)
+    return correction
+
+
+@_with_sections
+def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return the q-values of Benjamini and Hochberg: rejecting q < a bounds the false discovery rate by a.
+
+    With the p-values sorted, ``q(i) = min over j >= i of (m / j) p(j)``, capped at 1. Values that are equal
+    up to rounding are made equal, so that a verdict ``q < alpha`` never hangs on the last bit.
+
+    {sections}
 
     References
     ----------
@@ -54,25 +68,13 @@ def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:
     return _step_up(checked_p_values(p_values), 1.0)
 
 
+@_with_sections
 def benjamini_yekutieli(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return the q-values of Benjamini and Yekutieli, whose bound holds however the tests depend on another.
 
     Those of `benjamini_hochberg` times ``1 + 1/2 + ... + 1/m``, capped at 1.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-        The m p-values of one family, shape (m,), in any order. A value at most 4 ulp above 1 counts as 1.
-
-    Returns
-    -------
-    tuple of float
-        The q-values in the order of the input; empty for an empty input.
-
-    Raises
-    ------
-    ValueError
-        For NaN or a value outside [0, 1]; the message names its position.
+    {sections}
 
     References
     ----------
@@ -88,25 +90,13 @@ def benjamini_yekutieli(p_values: Sequence[float]) -> tuple[float, ...]:
     return _step_up(p, harmonic_number(len(p)))
 
 
+@_with_sections
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return Holm's adjusted p-values: rejecting q < a bounds the chance of any false rejection by a.
 
     With the p-values sorted, ``q(i) = max over j <= i of (m - j + 1) p(j)``, capped at 1.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-        The m p-values of one family, shape (m,), in any order. A value at most 4 ulp above 1 counts as 1.
-
-    Returns
-    -------
-    tuple of float
-        The adjusted p-values in the order of the input; empty for an empty input.
-
-    Raises
-    ------
-    ValueError
-        For NaN or a value outside [0, 1]; the message names its position.
+    {sections}
 
     References
     ----------
@@ -123,7 +113,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return _in_order(_running(candidates, np.maximum, 1.0 + _ULPS), order)
 
 
-Q_VALUES: dict[str, Callable[[Sequence[float]], tuple[float, ...]]] = {
+Q_VALUES: dict[str, Correction] = {
     "bh": benjamini_hochberg,
     "by": benjamini_yekutieli,
     "holm": holm,

@@ -97,20 +97,7 @@ def compare_segments(
     [('locale=de', -0.0525, True), ('locale=fr', 0.0475, True)]
     """
     check_family(correction, family)
-    options = Options.checked(
-        n_resamples=n_resamples,
-        n_permutations=n_permutations,
-        alpha=alpha,
-        seed=seed,
-        min_queries=min_queries,
-        method=method,
-        alternative=alternative,
-        interval=interval,
-        weights=weights,
-        clusters=clusters,
-        margin=margin,
-        beside=beside,
-    )
+    options = Options.of(locals())
     pair = Pair.of(baseline, candidate, run_a, run_b)
     if not pair.queries:
         raise nothing_in_common(baseline, candidate)
