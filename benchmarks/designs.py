@@ -86,6 +86,28 @@ def beside_single_calls(rows: int, n: int, draws: int, rounds: int) -> None:
 
 def team(runs: int, measures: int, segments: int, n: int) -> None:
     """Print how long the table of a team takes: runs against the first, by measure and segment."""
+    evaluations, by_segment, weights = experiment(runs, measures, segments, n)
+    rows = (runs - 1) * measures * (1 + segments)
+    table = f"{runs} runs x {measures} measures x {segments} segments, {n} queries, {rows} rows"
+    jobs = {"auto": ("auto", None), "auto, weights": ("auto", weights), "monte-carlo": ("monte-carlo", None)}
+    for name, (method, weighing) in jobs.items():
+        asked = {"baseline": "run 0", "segments": {"segment": by_segment}, "weights": weighing}
+        start = time.perf_counter()
+        taken = cpu_seconds(partial(rl.compare_many, evaluations, method=method, **asked))
+        wall = time.perf_counter() - start
+        print(
+            f"| {table}, {name}; {wall:.1f} s in all | {taken:.3f} | {1e3 * taken / rows:.2f} | |", flush=True
+        )
+    found = rl.compare_many(evaluations, baseline="run 0", segments={"segment": by_segment})
+    for name, job in {"as text": found.__str__, "as a frame": found.to_frame}.items():
+        taken = cpu_seconds(job)
+        print(f"| the first of these {name} | {taken:.3f} | {1e3 * taken / rows:.2f} | |", flush=True)
+
+
+def experiment(
+    runs: int, measures: int, segments: int, n: int
+) -> tuple[dict[str, Evaluation], dict[str, int], dict[str, float]]:
+    """Return evaluations by run, a segment of each query, and what each weighs."""
     rng = np.random.default_rng(1)
     queries = QueryIndex([f"q{i:05}" for i in range(n)])
     hardness = rng.beta(1.0, 2.0, n)
@@ -99,14 +121,7 @@ def team(runs: int, measures: int, segments: int, n: int) -> None:
             results.append(MetricResult.from_arrays(f"measure {measure}", queries, values))
         evaluations[f"run {run}"] = Evaluation(f"run {run}", tuple(results), n, 0, 0, 0)
     by_segment = dict(zip(queries, rng.integers(0, segments, n).tolist(), strict=True))
-    for method in ("auto", "monte-carlo"):
-        start = time.perf_counter()
-        asked = {"baseline": "run 0", "segments": {"segment": by_segment}, "method": method}
-        taken = cpu_seconds(partial(rl.compare_many, evaluations, **asked))
-        rows = (runs - 1) * measures * (1 + segments)
-        job = f"{runs} runs x {measures} measures x {segments} segments, {n} queries, {method}: {rows} rows"
-        wall = time.perf_counter() - start
-        print(f"| {job}; {wall:.1f} s in all | {taken:.3f} | {1e3 * taken / rows:.2f} | |", flush=True)
+    return evaluations, by_segment, dict(zip(queries, rng.lognormal(0.0, 0.7, n).tolist(), strict=True))
 
 
 def main() -> None:
@@ -126,7 +141,7 @@ def main() -> None:
         team(3, 2, 2, 80)
     else:
         beside_single_calls(500, 2000, 10_000, options.rounds)
-        team(40, 6, 30, 7000)
+        team(200, 6, 30, 7000)
 
 
 if __name__ == "__main__":
