@@ -87,6 +87,41 @@ def test_programs_serve_rows_of_many_different_missing_queries(caplog):
     assert found.n_queries.tolist() == [114, 113, 112, 111, 109, 105]
 
 
+@pytest.mark.parametrize(
+    ("mean", "step"), [(0.05, "characteristic function"), (0.9, "tilted characteristic function")]
+)
+def test_programs_of_exact_batches_serve_other_numbers_of_rows_and_queries(caplog, mean, step):
+    open_variant("jax")
+    jax = importlib.import_module("jax")
+    sizes = [(7, 60), (8, 59), (7, 49)]
+    batches = [np.random.default_rng(1).normal(mean, 1.0, size) for size in sizes]
+    plain = {"method": "exact", "correction": None}
+    expected = [compare_deltas(deltas, **plain) for deltas in batches]
+    with use_backend("jax"):
+        ours = [compare_deltas(batches[0].tolist(), **plain)]
+        with jax.log_compiles(), caplog.at_level(logging.WARNING):
+            ours += [compare_deltas(deltas.tolist(), **plain) for deltas in batches[1:]]
+    compiled = {found[1] for record in caplog.records if (found := COMPILING.match(record.getMessage()))}
+    assert compiled <= SHIPPING
+    for one, other in zip(ours, expected, strict=True):
+        assert step in one.method
+        np.testing.assert_allclose(one.p_value, other.p_value, rtol=1e-9)
+        np.testing.assert_allclose(one.ci_low, other.ci_low, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.2])
+def test_long_exact_rows_on_jax_have_the_p_values_of_the_host(mean):
+    open_variant("jax")
+    deltas = np.random.default_rng(1).normal(mean, 1.0, (5, 700))
+    deltas[3] = np.random.default_rng(2).standard_t(3, 700)
+    plain = {"method": "exact", "correction": None}
+    expected = compare_deltas(deltas, **plain)
+    with use_backend("jax"):
+        found = compare_deltas(deltas.tolist(), **plain)
+    np.testing.assert_array_equal(found.method, expected.method)
+    np.testing.assert_allclose(found.p_value, expected.p_value, rtol=1e-9, atol=2e-11)
+
+
 def test_lengths_grow_by_at_most_a_half():
     for n in (65, 97, 1000, 6980, 8193):
         assert n <= steady_length(n) <= 1.5 * n

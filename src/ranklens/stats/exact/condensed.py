@@ -13,7 +13,7 @@ from ranklens.kernels.exact_recurrences import Nodes
 from ranklens.stats.exact.blocks import Blocks
 from ranklens.stats.exact.quadrature import chebyshev_points, points_needed
 from ranklens.stats.exact.signed import Counts
-from ranklens.stats.exact.smooth import SmoothRows
+from ranklens.stats.exact.smooth import SmoothRows, shipped_columns
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,9 @@ class CondensedGroup(NamedTuple):
         largest = rows.values[-1]
 
         def moments(some: slice) -> Any:
-            return chebyshev_moments(ship(rows.columns(some)), ship(largest[some]), self.n_points)
+            return chebyshev_moments(
+                shipped_columns(rows.values, some, backend), ship(largest[some]), self.n_points
+            )
 
         # One row at a time: its sums then are the same in any company, and it stays in the cache.
         found = rows.in_parts(moments, Nodes(self.n_points, 1), backend, cells_at_once=1)

@@ -27,8 +27,10 @@ from ranklens.stats.exact.smooth import (
     columns_of,
     half_odd,
     node_groups,
+    shipped_columns,
     unseen,
 )
+from ranklens.stats.exact.steady import steady_condensed, steady_groups
 from ranklens.stats.exact.tail import FlipTails
 from ranklens.stats.exact.tilts import Tilts
 from ranklens.stats.rows.jobs import Job, combined, joined
@@ -102,6 +104,7 @@ def tilted_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job
         tilts = Tilts.of(blocks.typical, rows.threshold, blocks.size)
         tolerance = _TOLERANCE * tilts.rate
         condensed, others = condensed_groups(rows, blocks, tilts.rate, tilts.step(True), tolerance)
+        condensed = steady_condensed(condensed, backend)
         jobs.append(condensed_tilted(rows, tilts, condensed, backend))
     if others.size:
         jobs.append(_direct(rows.take(others), backend))
@@ -122,7 +125,7 @@ def _direct(rows: SmoothRows, backend: Backend) -> Job[TiltedTails]:
     """Take all values of each row."""
     law = TiltedRows.of(rows)
     mass, largest = np.zeros(len(rows.n)), np.full(len(rows.n), math.inf)
-    groups = node_groups(rows, law.tanhs, law.tilts.step(rows.is_long))
+    groups = steady_groups(node_groups(rows, law.tanhs, law.tilts.step(rows.is_long)), backend)
     asked = [_invert(law, group, backend) for group in groups]
     host = list((yield tuple(array for parts in asked for part in parts for array in part)))
     for group, parts in zip(groups, asked, strict=True):
@@ -149,7 +152,7 @@ def _invert(law: TiltedRows, group: NodeGroup, backend: Backend) -> list[tuple[A
     xp, ship = backend.xp, backend.asarray
 
     def invert(some: slice) -> tuple[Any, Any]:
-        own = ship(rows.columns(some)), ship(np.ascontiguousarray(tanhs[:, some]))
+        own = shipped_columns(rows.values, some, backend), shipped_columns(tanhs, some, backend)
         real, imaginary = stepped_tilted_products(*own, ship(step[some]), group.nodes)
         at, threshold, tilt = ship(odd * step[some]), ship(rows.threshold[some]), ship(rate[some])
         mass = tilted_tail((real, imaginary), at, threshold, tilt, ship(step[some]), 0.0)

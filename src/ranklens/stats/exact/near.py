@@ -24,8 +24,10 @@ from ranklens.stats.exact.smooth import (
     SmoothRows,
     half_odd,
     node_groups,
+    shipped_columns,
     unseen,
 )
+from ranklens.stats.exact.steady import steady_condensed, steady_groups
 from ranklens.stats.exact.tail import FlipTails
 from ranklens.stats.rows.jobs import Job, combined, joined
 
@@ -54,6 +56,7 @@ def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[
     others = np.arange(len(chosen))
     if rows.is_long:
         condensed, others = condensed_groups(rows, Blocks.of(rows.values), None, step, _TOLERANCE)
+        condensed = steady_condensed(condensed, backend)
     outside, largest = np.zeros(len(chosen)), np.full(len(chosen), math.inf)
     jobs: list[Job[Any]] = [condensed_outside(rows, step, condensed, backend)] if condensed else []
     if others.size:
@@ -76,7 +79,7 @@ def plain_inversions(tails: FlipTails, chosen: Counts, backend: Backend) -> Job[
 
 def _direct(rows: SmoothRows, step: Floats, backend: Backend) -> Job[tuple[Floats, Floats]]:
     """Return the probability outside ±threshold, and how large the modulus may be beyond the nodes."""
-    groups = node_groups(rows, None, step)
+    groups = steady_groups(node_groups(rows, None, step), backend)
     asked = [_invert(rows.take(group.places), step[group.places], group, backend) for group in groups]
     host = list((yield tuple(array for parts in asked for part in parts for array in part)))
     outside, largest = np.zeros(len(step)), np.full(len(step), math.inf)
@@ -94,7 +97,9 @@ def _invert(rows: SmoothRows, step: Floats, group: NodeGroup, backend: Backend) 
     xp, ship = backend.xp, backend.asarray
 
     def invert(some: slice) -> tuple[Any, Any]:
-        products = stepped_cosine_products(ship(rows.columns(some)), ship(step[some]), group.nodes)
+        products = stepped_cosine_products(
+            shipped_columns(rows.values, some, backend), ship(step[some]), group.nodes
+        )
         at, threshold = ship(odd * step[some]), ship(rows.threshold[some])
         outside = square_wave_tail(products, at, ship(weights[:, some].copy()), threshold)
         return outside, xp.max(xp.abs(products[group.first_seen :, :]), axis=0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, cut, rows_within
+from ranklens.arrays.compile import steady_length
 from ranklens.arrays.threads import for_each, n_cores
 from ranklens.kernels.exact_recurrences import Nodes
 from ranklens.stats.exact.bounds import modulus_bounds, nodes_needed
@@ -69,10 +70,6 @@ class SmoothRows(NamedTuple):
         """Whether so many values stand in a row that few nodes serve."""
         return int(self.values.shape[0]) >= LONG
 
-    def columns(self, some: slice) -> Floats:
-        """Return the magnitudes of consecutive rows."""
-        return np.ascontiguousarray(self.values[:, some])
-
     def in_parts(
         self,
         compute: Callable[[slice], Any],
@@ -82,7 +79,7 @@ class SmoothRows(NamedTuple):
     ) -> list[Any]:
         """Call `compute` with as many rows as the cache or the memory budget holds; the results in order."""
         width, rows = self.values.shape
-        cells = width * nodes.block
+        cells = steady_width(width, backend) * nodes.block
         most = max(1, cells_at_once // cells) if backend.name == "numpy" else max(1, rows)
         length = rows_within(_COPIES * _FLOAT_BYTES * (cells + nodes.n), min(max(rows, 1), most), share=0.125)
         parts = list(cut(range(rows), length))
@@ -112,6 +109,21 @@ class NodeGroup(NamedTuple):
     first_seen: int
     places: Counts
     beyond: Floats
+
+
+def steady_width(width: int, backend: Backend) -> int:
+    """Return the number of values, zeros included, with which a row of `width` of them is shipped."""
+    return steady_length(width) if backend.name == "jax" else width
+
+
+def shipped_columns(values: Floats, some: slice, backend: Backend) -> Any:
+    """Ship consecutive columns of `values` (width, rows).
+
+    On JAX zeros before them, which change no product and no sum, make their number one of few.
+    """
+    columns = np.ascontiguousarray(values[:, some])
+    missing = steady_width(len(values), backend) - len(values)
+    return backend.asarray(np.pad(columns, ((missing, 0), (0, 0))) if missing else columns)
 
 
 def columns_of(values: Floats, places: Counts) -> Floats:
