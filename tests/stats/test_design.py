@@ -268,6 +268,7 @@ def test_few_clusters_of_many_queries_are_few():
         ({"weights": [0.0] * 12}, "weights must have a positive and finite sum, got 0 over 12 queries"),
         ({"weights": [1e308] * 11 + [9e307]}, "weights must have a positive and finite sum, got inf"),
         ({"weights": [1.0] * 3}, "weights has 3 values for 12 queries"),
+        ({"clusters": ["s1"]}, "clusters has 1 value for 12 queries; give one for each paired query"),
         ({"weights": ["many"] * 12}, "weights must be numbers"),
         ({"weights": {"q1": 1.0}}, "weights maps query ids to values, but bare differences have no ids"),
         ({"weights": np.ones((12, 1))}, r"weights must map query ids .* got list|of shape \(12, 1\)"),

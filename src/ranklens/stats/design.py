@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ranklens.arrays import is_array, to_host
 from ranklens.core.errors import InsufficientSampleError
 from ranklens.core.per_query import QueryId
+from ranklens.core.presentation import counted
 from ranklens.stats.by_query import by_query
 from ranklens.stats.masked import refuse_masked
 from ranklens.stats.units import Units
@@ -140,7 +141,8 @@ def _weights(weights: Any, queries: Sequence[QueryId] | int) -> NDArray[np.float
         total = float(values.sum())
     if values.size and not 0.0 < total < math.inf:
         raise ValueError(
-            f"weights must have a positive and finite sum, got {total:g} over {values.size} queries"
+            f"weights must have a positive and finite sum, got {total:g} over "
+            f"{counted(values.size, 'query', 'queries')}"
         )
     smallest, largest = values[values > 0.0].min(initial=math.inf), values.max(initial=0.0)
     if smallest < largest / _WIDEST_RANGE:
@@ -201,8 +203,8 @@ def _aligned(name: str, values: Any, queries: Sequence[QueryId] | int) -> Any:
     n = queries if isinstance(queries, int) else len(queries)
     if len(values) != n:
         raise ValueError(
-            f"{name} has {len(values)} values for {n} queries; give one for each paired query in the order "
-            "of their ids, or a mapping from query id to value"
+            f"{name} has {counted(len(values), 'value')} for {counted(n, 'query', 'queries')}; give one for "
+            "each paired query in the order of their ids, or a mapping from query id to value"
         )
     return values
 
