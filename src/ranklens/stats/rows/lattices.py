@@ -25,8 +25,8 @@ from ranklens.kernels.ties import (
 
 Floats = NDArray[np.float64]
 
-_GLANCE = 16
-_FEW = 128
+_GLANCE, _CLOSER_LOOK = 4, 16
+FEW_VALUES = 128
 """How many values are held against all scales at once."""
 _SCALES = np.array(SCALES, dtype=np.float64)
 
@@ -47,20 +47,22 @@ def comparable_rows(deltas: Any, backend: Backend, eps: float) -> Comparable:
     return Comparable(values, factor, np.where(exact, EXACT_BAND, tie_band(values, eps)))
 
 
-def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
-    """Return the coarsest scale that fits each row, infinity where none does; shape (rows,)."""
-    if deltas.size <= _FEW:
+def lattice_scales(deltas: Floats, largest: Floats, eps: float, unit: Floats | None = None) -> Floats:
+    """Return the coarsest scale that fits each row, infinity where none does; shape (rows,).
+
+    `unit` (rows,) is what `rounding_units` returns, where it is known.
+    """
+    if deltas.size <= FEW_VALUES:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(lattice_scale(deltas, largest, eps))
     found = np.full(deltas.shape[0], math.inf)
     possible = (largest < LARGEST_ON_LATTICE) & (largest > 0.0)
-    head = np.ascontiguousarray(np.where(possible[:, None], deltas[:, :_GLANCE], 0.0).T)
-    scaled = np.multiply.outer(_SCALES, head)
-    error = np.abs(scaled - np.rint(scaled)).max(axis=1)
-    unit = rounding_units(deltas, eps)
+    unit = rounding_units(deltas, eps) if unit is None else unit
     with np.errstate(over="ignore"):
         slack = rounding_slack(deltas, unit)
-    near = (error <= np.multiply.outer(_SCALES, slack)) & possible
+    near = _admitted(deltas[:, :_GLANCE], slack) & possible
+    closer = np.flatnonzero(near.any(axis=0))
+    near[:, closer] &= _admitted(deltas[closer, :_CLOSER_LOOK], slack[closer])
     for i in np.flatnonzero(near.any(axis=1)).tolist():
         rows = np.flatnonzero(near[i] & np.isinf(found))
         if rows.size:
@@ -70,6 +72,14 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float) -> Floats:
             if np.isfinite(found).all():
                 break
     return found
+
+
+def _admitted(few: Floats, slack: Floats) -> NDArray[np.bool_]:
+    """Whether a few differences of each row (rows, k) may be multiples of each step, shape (scales, rows)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.multiply.outer(_SCALES, np.ascontiguousarray(few.T))
+        error = np.abs(scaled - np.rint(scaled)).max(axis=1)
+        return np.asarray(error <= np.multiply.outer(_SCALES, slack))
 
 
 def rounding_units(deltas: Floats, eps: float) -> Floats:
