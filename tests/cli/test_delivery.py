@@ -68,6 +68,20 @@ def test_sentences_with_wide_characters_fit_the_terminal():
         assert text_width(line) <= 60
 
 
+def test_a_long_caption_costs_a_table_no_column():
+    table = Table("A = " + "a long name " * 9, ["run", "p"], [["dense", "0.01"]], spare=("p",))
+    lines = as_text(Document(tables=[table]), width=60).splitlines()
+    assert lines[-1].split() == ["dense", "0.01"]
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_wide_terminal_shows_wide_tables_whole_and_breaks_sentences_early():
+    table = Table(None, ["run", "p"], [["d" * 30 + str(i), "0." + "1" * 90] for i in range(2)], spare=("p",))
+    lines = as_text(Document(headline=["word " * 40], tables=[table]), width=160).splitlines()
+    assert "left out" not in lines[-1]
+    assert max(len(line) for line in lines if "word" in line) <= 100
+
+
 def test_csv_keeps_numbers_numbers_and_makes_text_harmless():
     header, row = as_csv(DOCUMENT).splitlines()
     assert header == "metric,delta,high,run,held,q"

@@ -20,7 +20,6 @@ from ranklens.cli.failures import UseError
 from ranklens.core.files import is_replaced, write_text
 from ranklens.core.tables import visible
 
-WIDEST = 100
 OUTPUTS = ("--output", "--plot", "--write")
 STDIN = "-"
 
@@ -66,7 +65,7 @@ class Delivery:
         if self.format == "csv":
             return formats.as_csv(document, raw=self.raw_csv)
         if self.format == "table":
-            width = min(shutil.get_terminal_size().columns, WIDEST) if to_terminal else None
+            width = shutil.get_terminal_size().columns if to_terminal else None
             return formats.as_text(document, width=width, style=to_terminal and warned.colours(err=False))
         return formats.RENDERERS[self.format](document)
 

@@ -19,8 +19,8 @@ from ranklens.core.tables import Cell, markdown_text, render_table, visible
 from ranklens.core.widths import text_width, told_apart
 
 SCHEMA_VERSION = 1
-WIDEST_CELL = 40
-"""Longer texts are cut in tables for people; every other format has all of them."""
+WIDEST, WIDEST_CELL = 100, 40
+"""Longer sentences are broken, and longer texts cut in tables, on a terminal; elsewhere they are whole."""
 FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """What stands for the bytes of a file name that are not UTF-8; no file of text may hold it."""
@@ -36,13 +36,14 @@ def as_text(document: Document, *, width: int | None = None, style: bool = False
     document : Document
         What to show.
     width : int, optional
-        Where to break sentences; by default each one is a line, as pipes want it.
+        The columns of the terminal, for tables; sentences are broken there, and at 100 columns at most. By
+        default each one is a line, as pipes want it, and a table has all of its columns.
     style : bool
         Whether to print titles and the verdict bold.
     """
 
     def sentence(text: str) -> str:
-        return visible(text) if width is None else _wrapped(visible(text), width)
+        return visible(text) if width is None else _wrapped(visible(text), min(width, WIDEST))
 
     def bold(text: str) -> str:
         return click.style(text, bold=True) if style else text
@@ -51,7 +52,10 @@ def as_text(document: Document, *, width: int | None = None, style: bool = False
         if part.title is not None:
             yield bold(sentence(part.title))
         yield "\n".join(bold(sentence(line)) for line in part.headline)
-        yield from (_fitted(table, width) for table in part.tables)
+        for table in part.tables:
+            if table.caption is not None:
+                yield sentence(table.caption)
+            yield _fitted(replace(table, caption=None), width)
         yield "\n".join(sentence(note) for note in part.notes)
         for section in part.sections:
             yield from blocks(section)
