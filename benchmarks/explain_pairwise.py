@@ -6,8 +6,10 @@ under LightGBM's own ranking example (the closed form is the truth; a generated 
 files are not found) and under a network of 40 features (the truth is a sample 200 times as large). Budgets
 are 2, 4, 8 and 16 forward and backward walks, so that `shap.PermutationExplainer` spends them to the last
 row, and each error is shown with ours as a share of it. `shapiq.OddSHAP` takes part where shapiq has it.
+With `--draw N` the models are trained anew, LightGBM's on a draw of the queries, and other pairs are drawn,
+none of which the methods were chosen on.
 Run: python benchmarks/explain_pairwise.py [--fast] [--only TABLE] [--data FOLDER] [--rounds N] [--pairs N]
-[--seeds N]
+[--seeds N] [--draw N]
 """
 
 from __future__ import annotations
@@ -130,20 +132,24 @@ class Game:
         return pairwise(model, self.a, self.b, seed=seed, max_rows=n_rows, method=method)
 
 
-def ranking_model(folder: Path, n_trees: int) -> tuple[Model, Callable[[Floats], Floats], Floats]:
+def ranking_model(folder: Path, n_trees: int, draw: int) -> tuple[Model, Callable[[Floats], Floats], Floats]:
     """Train a lambdarank model; return it, its scores on one thread, and its documents."""
     import lightgbm
 
     train = example(folder)[0] if (folder / "rank.train.gz").is_file() else generated()[0]
+    if draw:
+        chosen = np.random.default_rng(draw).permutation(len(train))[: max(1, len(train) // 2)]
+        train = [train[i] for i in chosen]
     rows, grades, sizes = rows_and_grades(train)
-    booster = lightgbm.train(PARAMETERS, lightgbm.Dataset(rows, grades, group=sizes), n_trees)
+    options = PARAMETERS | {"seed": draw}
+    booster = lightgbm.train(options, lightgbm.Dataset(rows, grades, group=sizes), n_trees)
     return adapt(booster), lambda x: booster.predict(x, num_threads=1), rows
 
 
-def tree_games(folder: Path, n_games: int, n_trees: int) -> list[Game]:
+def tree_games(folder: Path, n_games: int, n_trees: int, draw: int) -> list[Game]:
     """Return pairs of documents that differ in more features than are counted in full."""
-    model, score, rows = ranking_model(folder, n_trees)
-    rng = np.random.default_rng(0)
+    model, score, rows = ranking_model(folder, n_trees, draw)
+    rng = np.random.default_rng(draw)
     games: list[Game] = []
     while len(games) < n_games:
         a, b = rows[rng.integers(0, len(rows), 2)]
@@ -162,9 +168,9 @@ def tree_games(folder: Path, n_games: int, n_trees: int) -> list[Game]:
     return games
 
 
-def network_games(n_games: int, times: int) -> list[Game]:
+def network_games(n_games: int, times: int, draw: int) -> list[Game]:
     """Return random pairs under a network of 40 features."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(3 + draw)
     n = 40
     first, second, last = (
         rng.normal(size=(n, 32)) / np.sqrt(n),
@@ -290,6 +296,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=2, help="samples of each pair")
+    parser.add_argument("--draw", type=int, default=0, help="another number draws other models and pairs")
     parser.add_argument("--only", choices=("exact", "errors", "cover"), help="one of the tables")
     options = parser.parse_args()
     root = Path(os.environ.get("RANKLENS_TEST_DATA", CHECKOUT.parent / "shared" / "data"))
@@ -308,9 +315,9 @@ def main() -> None:
 def sampled_tables(folder: Path, options: argparse.Namespace) -> None:
     """Print the errors and the cover of samples."""
     n_games = 2 if options.fast else options.pairs
-    sets = {"a network of 40 features": network_games(n_games, 2 if options.fast else 200)}
+    sets = {"a network of 40 features": network_games(n_games, 2 if options.fast else 200, options.draw)}
     if importlib.util.find_spec("lightgbm"):
-        sets["LightGBM lambdarank"] = tree_games(folder, n_games, 10 if options.fast else 100)
+        sets["LightGBM lambdarank"] = tree_games(folder, n_games, 10 if options.fast else 100, options.draw)
     for title, games in sets.items() if options.only != "cover" else ():
         error_table(title, games, 1 if options.fast else options.seeds)
     if options.only != "errors":

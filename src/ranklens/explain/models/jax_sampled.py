@@ -14,7 +14,7 @@ from ranklens.explain.layout import ENDS, Layout
 from ranklens.explain.models.jax_program import LARGE_TILE, SMALL_TILE, Program
 from ranklens.kernels.coalition_regression import Fit, regression_values
 from ranklens.kernels.coalitions import listed_points
-from ranklens.kernels.orders import placed_estimates, usual_share
+from ranklens.kernels.orders import Allowance, allowance, placed_estimates
 
 Array = Any
 
@@ -32,13 +32,13 @@ class SampledProgram(Program):
         The columns are the contributions, their standard errors, the scores of A, of B and of A once more,
         and the largest score by size. `on_device` is `layout.members` and `layout.arrays` there.
         """
-        freedom = max(layout.n_samples - 1, 1)
         tile = LARGE_TILE if len(pairs) * layout.n_rows >= 4 * LARGE_TILE else SMALL_TILE
         return self._run(
             arrays,
             (pairs.a, pairs.b, pairs.slot),
             on_device,
-            (len(pairs), layout.n_rows, layout.k, layout.n_samples, freedom, usual_share(freedom)),
+            (len(pairs), layout.n_rows, layout.k, layout.n_samples),
+            allowance(layout.n_samples),
             tile=tile,
             together=layout.together,
             n_parts=layout.n_parts,
@@ -49,20 +49,21 @@ class SampledProgram(Program):
         arrays: list[Array],
         pairs: tuple[Array, Array, Array],
         sample: tuple[Array, ...],
-        counts: tuple[Array, ...],
+        counts: tuple[Array, Array, Array, Array],
+        allowed: Allowance,
         *,
         tile: int,
         together: int,
         n_parts: int,
     ) -> Array:
         jnp = importlib.import_module("jax.numpy")
-        n_pairs, n_rows, k, n_samples, freedom, share = counts
+        n_pairs, n_rows, k, n_samples = counts
         members, *placed = sample
         values = self._scores(arrays, pairs, members, n_pairs, n_rows, tile)
         a, b, sampled = values[:, 0], values[:, 1], values[:, ENDS:]
         if together:
             found, error = placed_estimates(
-                values, placed[0], placed[1], n_samples, freedom, share, k, together=together
+                values, placed[0], placed[1], n_samples, k, allowed, together=together
             )
         else:
             size, *fit = placed
