@@ -26,8 +26,12 @@ VALUES = np.random.default_rng(0).normal(size=70)
 FLIP_WORDS = words(0, 0, 40, 2, Purpose.FLIPS).view(np.int64)
 DRAW_WORDS = words(0, 0, 40, 35, Purpose.RESAMPLES).view(np.int64)
 
+ROWS = np.stack([VALUES, np.round(VALUES, 1), np.round(VALUES * 8) / 2520, 0.0 * VALUES, np.round(VALUES)])
+
 KERNELS = {
     "comparable": (functools.partial(comparable, eps=EPS), (VALUES,)),
+    "comparable rows": (functools.partial(comparable, eps=EPS), (ROWS,)),
+    "comparable rows on no lattice": (functools.partial(comparable, eps=EPS), (ROWS[:1],)),
     "flipped sums": (flipped_sums, (VALUES, FLIP_WORDS)),
     "sign matrix": (lambda drawn: sign_matrix(drawn, 70, "float64"), (FLIP_WORDS,)),
     "extreme sums": (functools.partial(count_extreme, observed=0.5, band=0.1, alternative="less"), (VALUES,)),

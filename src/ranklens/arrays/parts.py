@@ -48,3 +48,26 @@ def by_parts(compute: Callable[[Any], Any], array: Any, length: int) -> Any:
         return compute(lax.dynamic_slice_in_dim(array, part * length, length, axis=array.ndim - 1))
 
     return lax.map(compute_part, importlib.import_module("jax").numpy.arange(n_parts))
+
+
+def where_needed(
+    compute: Callable[[Any], Any], needed: Callable[[Any], Any], items: Any, backend: Backend
+) -> Any:
+    """Call `compute`, which maps items (k,) to booleans (k, ...), False for all that `needed` (k,) is not.
+
+    JAX takes one item after the other, in a loop of the compiled program, and leaves those out; other
+    libraries, which would have to wait for the device to know them, take all at once.
+    """
+    if backend.name != "jax":
+        return compute(items)
+    jax = importlib.import_module("jax")
+
+    def compute_one(item: Any) -> Any:
+        return compute(item[None])[0, ...]
+
+    def compute_if_needed(pair: tuple[Any, Any]) -> Any:
+        is_needed, item = pair
+        none = jax.numpy.zeros(jax.eval_shape(compute_one, item).shape, dtype=bool)
+        return jax.lax.cond(is_needed, compute_one, lambda _: none, item)
+
+    return jax.lax.map(compute_if_needed, (needed(items), items))

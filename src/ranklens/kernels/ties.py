@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ranklens.arrays import cut, device_of, namespace, rows_within
+from ranklens.arrays import backend_of, cut, device_of, namespace, rows_within
+from ranklens.arrays.parts import where_needed
 
 SCALES = (
     1,
@@ -98,9 +99,17 @@ def lattice_scale(deltas: Any, largest: Any, eps: float) -> Any:
     modest = largest < LARGEST_ON_LATTICE
     deltas, largest = xp.where(modest[..., None], deltas, 0.0), xp.where(modest, largest, 0.0)
     unit = rounding_unit(deltas, eps)
+    backend = backend_of(deltas)
+
+    def fitting(few: Any) -> Any:
+        return lattice_fits(deltas, largest, few, unit)
+
+    def near(few: Any) -> Any:
+        return may_fit(deltas, few, rounding_slack(deltas, unit))
+
     for some in cut(range(len(SCALES)), at_once):
         few = scales[some.start : some.stop]
-        fits = lattice_fits(deltas, largest, few, unit)
+        fits = where_needed(fitting, near, few, backend)
         few = xp.reshape(few, (-1, *[1] * largest.ndim))
         coarsest = xp.minimum(coarsest, xp.min(xp.where(fits, few, math.inf), axis=0))
     return coarsest
@@ -129,6 +138,15 @@ def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     most = largest * scales
     summable = most * deltas.shape[-1] < min(2.0 / own, _MOST_STEPS)
     return (each & ~vanishes | within) & summable & (most > 0.5)
+
+
+def may_fit(deltas: Any, scales: Any, slack: Any) -> Any:
+    """Whether all differences of any row are near enough to multiples of each step, shape (scales,)."""
+    xp = namespace(deltas)
+    scales = xp.reshape(scales, (-1, *[1] * slack.ndim))
+    scaled = deltas * scales[..., None]
+    error = xp.max(xp.abs(scaled - xp.round(scaled)), axis=-1)
+    return xp.any(xp.reshape(error <= slack * scales, (scales.shape[0], -1)), axis=-1)
 
 
 def rounding_slack(deltas: Any, eps: Any) -> Any:
