@@ -20,7 +20,7 @@ from ranklens.core.widths import text_width, told_apart
 
 SCHEMA_VERSION = 1
 WIDEST, WIDEST_CELL = 100, 40
-"""Longer sentences are broken on a terminal; longer texts are cut in aligned tables, and in no other format."""
+"""Longer sentences are broken on a terminal; longer texts are cut in aligned tables, and nowhere else."""
 FORMATS = ("table", "json", "csv", "markdown", "latex", "trec")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """What stands for the bytes of a file name that are not UTF-8; no file of text may hold it."""
