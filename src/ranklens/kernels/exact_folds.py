@@ -35,6 +35,20 @@ def folded_sum(terms: Array) -> Array:
     return terms[0, ...]
 
 
+def row_sums(terms: Array) -> Array:
+    """Add along the last axis of a contiguous array: NumPy takes row by row, each as if it were alone.
+
+    Parameters
+    ----------
+    terms : array, shape (..., n)
+
+    Returns
+    -------
+    array, shape (...)
+    """
+    return namespace(terms).sum(terms, axis=-1)
+
+
 def folded_product(factors: Array, most: int = 1) -> Array:
     """Multiply along the first axis, its halves by each other until `most` or fewer are left.
 

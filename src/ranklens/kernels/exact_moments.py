@@ -1,6 +1,7 @@
 """Chebyshev moments of the squares of many rows.
 
-Any smooth even function of the values, added up over a long row, follows from a few of them.
+Any smooth even function of the values, added up over a long row, follows from a few of them. A sum over the
+first axis of several takes its terms one after the other, whatever the number of rows: it needs no folding.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from ranklens.arrays import namespace
 from ranklens.kernels.exact_folds import folded_sum
 
 Array = Any
+
+MOST_ANGLE = 1.5
+"""Beyond it the logarithm of a cosine is no longer smooth enough, and a long row has long faded."""
 
 
 def chebyshev_moments(values: Array, largest: Array, n_moments: int) -> Array:
@@ -61,35 +65,39 @@ def quadrature_times(moments: Array, to_weights: Array, squares: Array) -> Array
     array of float, shape (k, rows)
         Neither whole nor always positive.
     """
-    return folded_sum(to_weights[:, :, None] * moments[:, None, ...]) / squares
+    xp = namespace(moments)
+    return xp.sum(to_weights[:, :, None] * moments[:, None, ...], axis=0) / squares
 
 
 def quadrature_cosine_products(values: Array, times: Array, nodes: Array) -> Array:
-    """Evaluate ``∏_j cos(y a_j)^m_j`` where no angle reaches π/2.
+    """Evaluate ``∏_j cos(y a_j)^m_j`` where no angle nears π/2.
 
     Parameters
     ----------
     values, times : arrays of float, shape (k, rows)
-        a and the exponents m, which need not be whole.
+        a, the largest first, and the exponents m, which need not be whole.
     nodes : array of float, shape (n, rows)
         The frequencies y.
 
     Returns
     -------
     array of float, shape (n, rows)
+        0 where an angle exceeds 1.5.
     """
     xp = namespace(values)
-    sines = xp.sin(values[:, None, ...] * nodes[None, ...])
-    return xp.exp(0.5 * folded_sum(times[:, None, ...] * xp.log1p(-sines * sines)))
+    angles = values[:, None, ...] * nodes[None, ...]
+    sines = xp.sin(angles)
+    products = xp.exp(0.5 * xp.sum(times[:, None, ...] * xp.log1p(-sines * sines), axis=0))
+    return xp.where(angles[0, ...] <= MOST_ANGLE, products, 0.0)
 
 
 def quadrature_tilted_products(values: Array, times: Array, tilt: Array, nodes: Array) -> tuple[Array, Array]:
-    """Evaluate ``∏_j [cos(y a_j) + i tanh(t a_j) sin(y a_j)]^m_j`` where no angle reaches π/2.
+    """Evaluate ``∏_j [cos(y a_j) + i tanh(t a_j) sin(y a_j)]^m_j`` where no angle nears π/2.
 
     Parameters
     ----------
     values, times : arrays of float, shape (k, rows)
-        a and the exponents m, which need not be whole.
+        a, the largest first, and the exponents m, which need not be whole.
     tilt : array of float, shape (rows,)
     nodes : array of float, shape (n, rows)
         The frequencies y.
@@ -97,14 +105,15 @@ def quadrature_tilted_products(values: Array, times: Array, tilt: Array, nodes: 
     Returns
     -------
     real, imaginary : arrays of float, shape (n, rows)
+        0 where an angle exceeds 1.5.
     """
     xp = namespace(values)
     angles, exponents = values[:, None, ...] * nodes[None, ...], times[:, None, ...]
     tanhs = xp.tanh(tilt * values)[:, None, ...]
     sines, cosines = xp.sin(angles), xp.cos(angles)
     logs = exponents * xp.log1p((tanhs * tanhs - 1.0) * sines * sines)
-    phase = folded_sum(exponents * xp.atan2(tanhs * sines, cosines))
-    modulus = xp.exp(0.5 * folded_sum(logs))
+    phase = xp.sum(exponents * xp.atan2(tanhs * sines, cosines), axis=0)
+    modulus = xp.where(angles[0, ...] <= MOST_ANGLE, xp.exp(0.5 * xp.sum(logs, axis=0)), 0.0)
     return modulus * xp.cos(phase), modulus * xp.sin(phase)
 
 

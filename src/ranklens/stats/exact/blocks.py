@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.exact_folds import folded_sum
+from ranklens.kernels.exact_folds import row_sums
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ class Blocks(NamedTuple):
     def of(cls, values: Floats) -> Blocks:
         """Cut ascending rows, given as columns (width, rows), into blocks; the width is a multiple of 32."""
         size = values.shape[0] // N_BLOCKS
-        blocks = (values * values).reshape(N_BLOCKS, size, -1).swapaxes(0, 1)
-        return cls(folded_sum(blocks), values[size - 1 :: size], size)
+        rows = np.ascontiguousarray(values.T).reshape(-1, N_BLOCKS, size)
+        return cls(np.ascontiguousarray(row_sums(rows * rows).T), values[size - 1 :: size], size)
 
     @property
     def typical(self) -> Floats:
@@ -74,4 +74,4 @@ class Blocks(NamedTuple):
         else:
             shares = self.squares / np.cosh(rate * self.largest) ** 2
         shares = shares / np.maximum(self.largest * self.largest, 1e-300)
-        return np.asarray(np.exp(-0.5 * folded_sum(shares[:, None, :] * least * least)))
+        return np.asarray(np.exp(-0.5 * np.sum(shares[:, None, :] * least * least, axis=0)))

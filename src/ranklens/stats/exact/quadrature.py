@@ -8,14 +8,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.kernels.exact_moments import MOST_ANGLE
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]
 
 _HALF_PI = 0.5 * math.pi
-_WITHIN, _MOST = 1.45, 1.5
-"""How far angles may reach at the nodes, and the least that the ellipse leaves of them for its height."""
-
-_LEAST = 10.0
+_WITHIN, _LEAST = 1.45, 10.0
 
 
 def points_needed(
@@ -53,8 +52,8 @@ def points_needed(
     """
     along = nodes * largest
     size = along if rate is None else np.hypot(rate * largest, along)
-    reached = along < _MOST
-    along = np.minimum(along, _MOST)
+    reached = along < MOST_ANGLE
+    along = np.minimum(along, MOST_ANGLE)
     within = np.maximum(_WITHIN, 0.5 * (along + _HALF_PI))
     height = np.sqrt(within * within - along * along) / size
     log_ratio = 2.0 * np.arcsinh(height)

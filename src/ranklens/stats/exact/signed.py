@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.kernels.exact_folds import folded_sum
+from ranklens.kernels.exact_folds import row_sums
 from ranklens.kernels.ties import BAND
 from ranklens.stats.exact.atoms import largest_atoms
 from ranklens.stats.exact.steps import multiples_of_steps, times_power_of_two, with_largest_near_1024
@@ -90,8 +90,8 @@ class SignedRows:
     @functools.cached_property
     def spread(self) -> Floats:
         """The standard deviation of each sum under fair signs, shape (rows,)."""
-        by_query = np.ascontiguousarray(self.magnitudes.T).astype(np.float64)
-        return np.asarray(np.sqrt(folded_sum(by_query * by_query)))
+        magnitudes = self.magnitudes.astype(np.float64)
+        return np.asarray(np.sqrt(row_sums(magnitudes * magnitudes)))
 
     def take(self, places: Counts) -> SignedRows:
         """Return some of the rows."""

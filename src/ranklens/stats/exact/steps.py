@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.kernels.ties import BAND_SLACK
-from ranklens.stats.rows.lattices import lattice_scales, rounding_units
+from ranklens.stats.rows.lattices import FEW_VALUES, lattice_scales, rounding_units
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -47,10 +47,12 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
     """
     multiples = np.zeros(values.shape, dtype=np.int64)
     found = np.zeros(len(values), dtype=bool)
+    units = rounding_units(values, eps) if values.size > FEW_VALUES else None
     for scaled in (np.asarray, with_largest_near_1024):
         places = np.flatnonzero(~found)
         own = scaled(values if len(places) == len(values) else values[places])
-        scale = lattice_scales(own, np.abs(own).max(axis=1), eps)
+        own_units = None if units is None else units[places]
+        scale = lattice_scales(own, np.abs(own).max(axis=1), eps, own_units)
         fits = np.isfinite(scale)
         found[places] = fits
         if fits.any():
@@ -60,7 +62,7 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
     many = ~found & (np.add.reduce(values != 0.0, axis=1) >= _MANY)
     if not many.any():
         return found, multiples
-    units = rounding_units(values, eps)
+    units = rounding_units(values, eps) if units is None else units
     for unit in sorted({eps, *units[many].tolist()}):
         places = np.flatnonzero(many & ~found & (units >= unit))
         if places.size:
@@ -118,14 +120,18 @@ def commensurable_multiples(
     multiples : numpy.ndarray of int64, shape (rows, n)
     """
     slack = _RATIO_SLACK * eps
+    steps = _denominators_of_smallest(values, slack, believed)
+    found = steps > 0
+    open_rows = np.flatnonzero(found)
+    if not open_rows.size:
+        return found, np.zeros(values.shape, dtype=np.int64)
     signed = values / np.abs(values).max(axis=1)[:, None]
     ratios = np.abs(signed)
-    steps = np.ones(len(values), dtype=np.int64)
-    found = np.ones(len(values), dtype=bool)
-    open_rows = np.arange(len(values))
     while open_rows.size:
-        own, own_steps = ratios[open_rows], steps[open_rows, None]
-        off = np.abs(own * own_steps - np.rint(own * own_steps)) > slack * own_steps
+        own = ratios if len(open_rows) == len(ratios) else ratios[open_rows]
+        own_steps = steps[open_rows, None]
+        multiples = own * own_steps
+        off = np.abs(multiples - np.rint(multiples)) > slack * own_steps
         # The smallest ratio that does not fit is the same in any order.
         smallest = np.where(off, own, math.inf).min(axis=1)
         unfit = np.isfinite(smallest)
@@ -149,6 +155,14 @@ def _keeps_verdicts(values: Floats, multiples: Counts, eps: float) -> Rows:
     moved = 0.5 * (np.abs(off).sum(axis=1) + np.abs(off.sum(axis=1)))
     vanishes = ((multiples == 0) & (values != 0.0)).any(axis=1)
     return np.asarray(~vanishes | (moved <= BAND_SLACK * eps * total))
+
+
+def _denominators_of_smallest(values: Floats, slack: float, believed: float) -> Counts:
+    """Return the denominator of each row's smallest ratio to its largest that is not 0; 0 without one."""
+    magnitudes = np.abs(values)
+    largest = magnitudes.max(axis=1)
+    smallest = np.where(magnitudes > slack * largest[:, None], magnitudes, math.inf).min(axis=1) / largest
+    return _denominators(smallest, slack, believed)
 
 
 def _denominators(ratios: Floats, slack: float, believed: float) -> Counts:

@@ -42,8 +42,12 @@ class Tilts(NamedTuple):
             How many values each of them stands for.
         """
         squares = times * values * values
+        start = threshold
+        if times > 1.0:
+            # K'(t) = t - t³ Σa⁴/3 + ….
+            start = threshold + threshold**3 * folded_sum(squares * values * values) / 3.0
         low, high = np.zeros(values.shape[1]), _MOST_TILT / values[-1]
-        rate = np.minimum(threshold, 0.5 * high)
+        rate = np.minimum(start, 0.5 * high)
         done = np.zeros(values.shape[1], dtype=bool)
         for _ in range(_MOST_STEPS):
             tanhs = np.tanh(rate * values)
