@@ -103,6 +103,16 @@ def medians(jobs: dict[str, Job], rounds: int, loop: ScipyLoop | None = None) ->
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def on_jax(job: Job) -> Job:
+    """Do a job where its values are brought to JAX."""
+
+    def wrapped() -> object:
+        with rl.use_backend("jax"):
+            return job()
+
+    return wrapped
+
+
 def sampled(size: Size, rounds: int) -> None:
     """Flips and resamples of all comparisons, by both doors."""
     deltas = deltas_of(size)
@@ -120,6 +130,7 @@ def sampled(size: Size, rounds: int) -> None:
 
         with jax.enable_x64(True):
             on_device = jax.numpy.asarray(deltas)
+        jobs["compare_many, jax"] = on_jax(lambda: rl.compare_many(runs, baseline="baseline", **options))
         jobs["compare_deltas, jax"] = lambda: rl.compare_deltas(on_device, **options)
     times = medians(jobs, rounds, loop)
     if loop is not None:
