@@ -10,6 +10,7 @@ import pytest
 import ranklens
 from ranklens.cli.verdict import segment_verdict, sentence, verdict
 from ranklens.core import ComparisonResult
+from ranklens.core.comparison_text import how_made
 
 QRELS, WEAK, MIDDLE, STRONG = "qrels.txt", "weak.run", "middle.run", "strong.run"
 PAIR = (QRELS, WEAK, STRONG)
@@ -57,6 +58,14 @@ def test_too_few_queries_are_said_not_hidden():
     one = sentence(result(p_value=None, ci_low=None, ci_high=None, n_queries=1))
     assert "1 paired query of bm25 and dense is too few" in one
     assert "delta +0.0500" in text
+
+
+def test_few_clusters_of_many_queries_are_called_clusters():
+    few = {"p_value": None, "ci_low": None, "n_queries": 100, "n_units": 2, "clustered": True}
+    assert "2 clusters of 100 paired queries of bm25 and dense are too few" in sentence(result(**few))
+    (text,) = segment_verdict([result(segment="locale=de"), result(segment="locale=en", **few)])
+    assert "not tested (too few clusters) in locale=en" in text
+    assert how_made([result(**few)])[-1].startswith("1 row has too few clusters to test")
 
 
 def test_many_verdicts_are_counted():

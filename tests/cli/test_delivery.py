@@ -82,6 +82,24 @@ def test_a_wide_terminal_shows_wide_tables_whole_and_breaks_sentences_early():
     assert max(len(line) for line in lines if "word" in line) <= 100
 
 
+@given(st.integers(10, 120), st.integers(1, 12), st.booleans())
+def test_a_table_that_is_too_wide_goes_on_below_with_every_cell(width, n_columns, numbered):
+    header = ["query", *(f"measure {j}" for j in range(n_columns))]
+    rows = [["1024" if numbered else "id", *(f"0.{j:04}" for j in range(n_columns))]]
+    text = as_text(Document(tables=[Table(None, header, rows)]), width=width)
+    assert text.split().count(rows[0][0]) == text.split().count("query")
+    assert all(cell in text.split() for cell in rows[0])
+    assert max(map(len, text.splitlines())) <= max(width, len("query  ") + 2 + len("measure 10  "))
+
+
+def test_spare_columns_go_only_where_the_table_fits_without():
+    table = Table(None, ["run", "one", "two"], [["dense", "0.1234", "0.5678"]], spare=("two",))
+    assert "left out to fit this terminal: two" in as_text(Document(tables=[table]), width=16)
+    narrow = as_text(Document(tables=[table]), width=10)
+    assert "0.5678" in narrow
+    assert "left out" not in narrow
+
+
 def test_csv_keeps_numbers_numbers_and_makes_text_harmless():
     header, row = as_csv(DOCUMENT).splitlines()
     assert header == "metric,delta,high,run,held,q"

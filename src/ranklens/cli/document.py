@@ -13,7 +13,7 @@ from ranklens.core.tables import Cell
 class Table:
     """A table of formatted cells under a caption.
 
-    The columns named in `spare` are left out, the first one first, where a terminal is too narrow.
+    Where a terminal is too narrow, the columns named in `spare` are left out, the first one first.
     """
 
     caption: str | None
@@ -21,11 +21,10 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     spare: Sequence[str] = ()
 
-    def without(self, column: str) -> Table:
-        """Return the table without a column."""
-        j = list(self.header).index(column)
-        rows = [[*row[:j], *row[j + 1 :]] for row in self.rows]
-        return replace(self, header=[*self.header[:j], *self.header[j + 1 :]], rows=rows)
+    def only(self, columns: Sequence[int]) -> Table:
+        """Return the table with the columns at these places alone."""
+        rows = [[row[j] for j in columns] for row in self.rows]
+        return replace(self, header=[self.header[j] for j in columns], rows=rows)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,21 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import click
 
 from ranklens.cli.document import Document, Table
-from ranklens.core.tables import Cell, markdown_text, render_table, visible
+from ranklens.core.tables import (
+    Cell,
+    column_widths,
+    is_numeric,
+    markdown_text,
+    render_table,
+    total_width,
+    visible,
+)
 from ranklens.core.widths import text_width, told_apart
 
 SCHEMA_VERSION = 1
@@ -149,18 +158,35 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def _fitted(table: Table, width: int | None) -> str:
-    """Shorten long texts, and leave out spare columns until the table fits, and say which."""
+    """Shorten long texts, and leave out spare columns if the table fits without; else go on below it."""
     table = replace(table, rows=_shortened(table.rows))
-    text = _table(table, "table")
-    left_out: list[str] = []
-    for column in table.spare:
-        if width is None or max(map(text_width, text.splitlines())) <= width:
-            break
-        if column in table.header:
-            table = table.without(column)
-            text = _table(table, "table")
+    if width is None:
+        return _table(table, "table")
+    taken = column_widths(table.header, table.rows)
+    kept, left_out = list(range(len(taken))), []
+    for column in (name for name in table.spare if name in table.header):
+        if total_width([taken[j] for j in kept]) > width:
+            kept.remove(list(table.header).index(column))
             left_out.append(column)
+    if total_width([taken[j] for j in kept]) > width:
+        kept, left_out = list(range(len(taken))), []
+    text = "\n\n".join(_table(table.only(part), "table") for part in _parts(table, kept, taken, width))
     return f"{text}\n(left out to fit this terminal: {', '.join(left_out)})" if left_out else text
+
+
+def _parts(table: Table, columns: Sequence[int], taken: Sequence[int], width: int) -> list[list[int]]:
+    """Divide the columns of a table that is too wide, the first and all leading texts in each part."""
+
+    def leads(j: int) -> bool:
+        return j == columns[0] or not all(row[j] is None or is_numeric(str(row[j])) for row in table.rows)
+
+    heads = list(takewhile(leads, columns))
+    parts = [heads]
+    for j in columns[len(heads) :]:
+        if len(parts[-1]) > len(heads) and total_width([taken[i] for i in (*parts[-1], j)]) > width:
+            parts.append(heads)
+        parts[-1] = [*parts[-1], j]
+    return parts
 
 
 def _shortened(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

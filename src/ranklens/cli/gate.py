@@ -264,4 +264,4 @@ def _nothing_tested(condition: Condition, untested: Sequence[str]) -> str:
     if not untested:
         return f"{head}: there is no comparison that it speaks of"
     more = f" and {len(untested) - 1} more" if len(untested) > 1 else ""
-    return f"{head}: too few paired queries ({untested[0]}{more}); see --min-queries"
+    return f"{head}: too few paired queries or clusters ({untested[0]}{more}); see --min-queries"

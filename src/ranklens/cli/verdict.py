@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ranklens.core import ComparisonResult
+from ranklens.core.comparison_text import tested_units
 from ranklens.core.comparisons import confidence
 from ranklens.core.presentation import counted, fixed, p_text
 
@@ -46,11 +47,7 @@ def sentence(row: ComparisonResult, visible: float | None = None, power: float =
     """
     if not row.tested or row.delta is None:
         seen = "" if row.delta is None else f" (delta {fixed(row.delta, sign=True)})"
-        return (
-            f"{row.metric}: not tested: {counted(row.n_queries, 'paired query', 'paired queries')} of "
-            f"{row.run_a} and {row.run_b} {'is' if row.n_queries == 1 else 'are'} too few{seen}; see "
-            "--min-queries."
-        )
+        return f"{row.metric}: not tested: {_too_few(row)}{seen}; see --min-queries."
     numbers = f"{confidence(row.alpha)} interval {interval(row)}, {probabilities(row)}"
     if row.margin is not None:
         delta = f"delta {fixed(row.delta, sign=True)}{_share(row)}"
@@ -65,6 +62,13 @@ def sentence(row: ComparisonResult, visible: float | None = None, power: float =
         f"{row.metric}: {_not_shown(row)} at alpha {row.alpha:g}: delta {fixed(row.delta, sign=True)}, "
         f"{numbers}{_sight(row, visible, power)}."
     )
+
+
+def _too_few(row: ComparisonResult) -> str:
+    n, what = row.n_queries, counted(row.n_queries, "paired query", "paired queries")
+    if row.clustered and row.n_units is not None:
+        n, what = row.n_units, f"{counted(row.n_units, 'cluster')} of {what}"
+    return f"{what} of {row.run_a} and {row.run_b} {'is' if n == 1 else 'are'} too few"
 
 
 def segment_verdict(rows: Sequence[ComparisonResult]) -> list[str]:
@@ -135,15 +139,16 @@ def _segments(metric: str, run_a: str, run_b: str, rows: Sequence[ComparisonResu
     lost = [row for row in rows if _lost(row)]
     won = [row.segment or "" for row in rows if row.significant and row not in lost]
     small = [row.segment or "" for row in rows if row.n_queries and not row.tested]
+    few = f"too few {tested_units(rows)}"
     if not any(row.tested for row in rows):
-        untested = f" (too few queries in {_listed(small)})" if small else ""
+        untested = f" ({few} in {_listed(small)})" if small else ""
         return f"{metric} by segment: {run_b} against {run_a} is tested in no segment{untested}."
     parts = [
         f"worse in {_listed([_segment_numbers(row) for row in lost])}"
         if lost
         else "not shown to be worse in any segment",
         f"better in {_listed(won)}" if won else "",
-        f"not tested (too few queries) in {_listed(small)}" if small else "",
+        f"not tested ({few}) in {_listed(small)}" if small else "",
     ]
     return f"{metric} by segment: {run_b} against {run_a} is {'; '.join(part for part in parts if part)}."
 

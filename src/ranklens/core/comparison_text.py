@@ -88,8 +88,14 @@ def how_made(rows: Sequence[ComparisonResult]) -> list[str]:
     if len(tested) < len(rows):
         few = len(rows) - len(tested)
         subject = f"{counted(few, 'row')} {'has' if few == 1 else 'have'}"
-        lines.append(f"{subject} too few queries to test, and no part in a correction")
+        units = tested_units([row for row in rows if not row.tested])
+        lines.append(f"{subject} too few {units} to test, and no part in a correction")
     return lines
+
+
+def tested_units(rows: Sequence[ComparisonResult]) -> str:
+    """Return what a test counts: queries, or the clusters that they were drawn in."""
+    return "clusters" if any(row.clustered for row in rows) else "queries"
 
 
 def notes(rows: Sequence[ComparisonResult]) -> list[str]:

@@ -67,7 +67,7 @@ def render_table(
         if len(row) != len(header):
             raise ValueError(f"row {i} has {len(row)} cells, and the header {len(header)}")
     names = [visible(name) for name in header]
-    cells = [[_DASH if cell is None else visible(str(cell)) for cell in row] for row in rows]
+    cells = [[_shown(cell) for cell in row] for row in rows]
     numeric = [all(is_numeric(row[j]) for row in cells) for j in range(len(names))]
     return _RENDERERS[format](names, cells, numeric, caption)
 
@@ -112,13 +112,39 @@ def _aligned(names: list[str], cells: list[list[str]], numeric: list[bool], styl
 
 
 def _plain(names: list[str], cells: list[list[str]], numeric: list[bool], caption: str | None) -> str:
-    # A name is never narrower than its gap, so that the columns of a short header stay apart.
-    columns = zip([name + _GAP for name in names], *cells, strict=True)
-    widths = [max(map(text_width, column)) for column in columns]
+    widths = column_widths(names, cells)
     lines = [names, ["-" * width for width in widths], *(cells or [[""] * len(names)])]
     right = [bool(cells) and flag for flag in numeric]
     table = "\n".join(_line(line, widths, right) for line in lines)
     return table if caption is None else f"{visible(caption)}\n\n{table}"
+
+
+def column_widths(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """Return how many columns of a terminal each column of an aligned table takes.
+
+    Examples
+    --------
+    >>> column_widths(["run", "n"], [["bm25", 50], ["検索エンジン", None]])
+    [12, 3]
+    """
+    # Columns with a short name stay apart from what is longer in the next.
+    texts = [[name + _GAP for name in header], *rows]
+    return [max(text_width(_shown(cell)) for cell in column) for column in zip(*texts, strict=True)]
+
+
+def _shown(cell: Cell) -> str:
+    return _DASH if cell is None else visible(str(cell))
+
+
+def total_width(widths: Sequence[int]) -> int:
+    """Return how many columns a line of a table takes, the gaps included.
+
+    Examples
+    --------
+    >>> total_width([12, 3])
+    17
+    """
+    return sum(widths) + len(_GAP) * max(len(widths) - 1, 0)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
