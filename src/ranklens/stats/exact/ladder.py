@@ -51,12 +51,14 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
     found, plan = Masses(len(tails.n)), Plan.of(tails)
     found.put(plan.nothing, 0.0, tails.n[plan.nothing], 0.0, CLOSED_FORM)
     found.put(plan.one_subset, 1.0, tails.n[plan.one_subset], 0.0, CLOSED_FORM)
-    count_on_lattice(found, tails, np.flatnonzero(plan.convolved))
+    if plan.convolved.any():
+        count_on_lattice(found, tails, np.flatnonzero(plan.convolved))
     if not found.missing.any():
         yield ()
         return found
-    count_listed(found, tails, np.flatnonzero(plan.listed & plan.few), LONG_BITS)
-    count_listed(found, tails, np.flatnonzero(plan.listed & ~plan.few), SHORT_BITS)
+    if plan.listed.any():
+        count_listed(found, tails, np.flatnonzero(plan.listed & plan.few), LONG_BITS)
+        count_listed(found, tails, np.flatnonzero(plan.listed & ~plan.few), SHORT_BITS)
     count_mixed(found, tails, np.flatnonzero(found.missing & ~plan.few & ~tails.sums.lattice))
     met = np.flatnonzero(found.missing & plan.few)
     near, far = np.flatnonzero(found.missing & plan.near), np.flatnonzero(found.missing & plan.far)

@@ -62,20 +62,21 @@ class SignedRows:
 
         At least one difference of each row is not zero; `eps` is the rounding unit of their type.
         """
-        lattice, multiples = multiples_of_steps(values, eps)
-        on = np.flatnonzero(lattice)
-        signed = multiples
+        lattice, signed = multiples_of_steps(values, eps)
+        on, other = np.flatnonzero(lattice), np.flatnonzero(~lattice)
         if on.size:
-            signed[on] //= np.gcd.reduce(multiples[on], axis=1)[:, None]
-        band = np.zeros(len(values), dtype=np.int64)
-        other, unit = np.flatnonzero(~lattice), np.ones(len(values))
-        if other.size:
-            signed[other], band[other], unit[other] = _fixed_point(values[other], eps)
+            signed[on] //= np.gcd.reduce(signed[on], axis=1)[:, None]
+        band, unit = np.zeros(len(values), dtype=np.int64), np.ones(len(values))
+        own = values[other] if on.size else values
+        if not on.size:
+            signed, band, unit = _fixed_point(own, eps)
+        elif other.size:
+            signed[other], band[other], unit[other] = _fixed_point(own, eps)
         magnitudes = np.sort(np.abs(signed), axis=1)
         n = np.add.reduce(magnitudes != 0, axis=1)
         atom = np.ones(len(values))
         if other.size:
-            atom[other] = largest_atoms(with_largest_near_1024(values[other]), n[other], eps)
+            atom[other] = largest_atoms(with_largest_near_1024(own), n[other], eps)
         return cls(magnitudes, n, signed.sum(axis=1), band, lattice, atom, unit)
 
     @functools.cached_property

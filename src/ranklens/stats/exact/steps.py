@@ -66,7 +66,8 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
     for unit in sorted({eps, *units[many].tolist()}):
         places = np.flatnonzero(many & ~found & (units >= unit))
         if places.size:
-            fits, own_multiples = commensurable_multiples(values[places], unit)
+            own = values if len(places) == len(values) else values[places]
+            fits, own_multiples = commensurable_multiples(own, unit)
             places, own_multiples = places[fits], own_multiples[fits]
         if places.size:
             kept = _keeps_verdicts(values[places], own_multiples, eps)
