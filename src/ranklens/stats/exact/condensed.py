@@ -13,7 +13,7 @@ from ranklens.kernels.exact_recurrences import Nodes
 from ranklens.stats.exact.blocks import Blocks
 from ranklens.stats.exact.quadrature import chebyshev_points, points_needed
 from ranklens.stats.exact.signed import Counts
-from ranklens.stats.exact.smooth import SmoothRows, shipped_columns
+from ranklens.stats.exact.smooth import SmoothRows, half_odd, shipped_columns
 
 Floats = NDArray[np.float64]
 
@@ -41,12 +41,25 @@ class CondensedGroup(NamedTuple):
     places : numpy.ndarray of int64, shape (k,)
     beyond : numpy.ndarray of float64, shape (k,)
         What the modulus is at most at frequencies past the nodes, up to 512 steps.
+    own_nodes : numpy.ndarray of int64, shape (k,), or None
+        How many of the nodes count in each row; None where all do.
     """
 
     n_points: int
     n_nodes: int
     places: Counts
     beyond: Floats
+    own_nodes: Counts | None = None
+
+    def frequencies(self, step: Floats) -> tuple[Floats, Floats | None]:
+        """Return the nodes of each row, shape (n_nodes, k), and 1 for those that count and 0 for the others,
+        which repeat its last; None where all count.
+        """
+        odd = half_odd(self.n_nodes)
+        if self.own_nodes is None:
+            return odd * step, None
+        counted = (odd < self.own_nodes).astype(np.float64)
+        return np.minimum(odd, self.own_nodes - 0.5) * step, counted
 
     def parts(self, backend: Backend) -> list[slice]:
         """Cut the rows into as many as are inverted at once."""

@@ -52,8 +52,9 @@ def condensed_tilted(
 def _outside(rows: SmoothRows, step: Floats, group: CondensedGroup, backend: Backend) -> list[Any]:
     ship, odd = backend.asarray, half_odd(group.n_nodes)
     values, times = group.quadrature(rows, backend)
-    at = odd * step
+    at, counted = group.frequencies(step)
     weights = np.ascontiguousarray(np.broadcast_to(2.0 / math.pi / odd, at.shape))
+    weights = weights if counted is None else weights * counted
     found = []
     for some in group.parts(backend):
         nodes = ship(np.ascontiguousarray(at[:, some]))
@@ -66,12 +67,15 @@ def _outside(rows: SmoothRows, step: Floats, group: CondensedGroup, backend: Bac
 def _tilted(rows: SmoothRows, tilts: Tilts, group: CondensedGroup, backend: Backend) -> list[tuple[Any, Any]]:
     ship, step = backend.asarray, tilts.step(rows.is_long)
     values, times = group.quadrature(rows, backend)
-    at = half_odd(group.n_nodes) * step
+    at, counted = group.frequencies(step)
     found = []
     for some in group.parts(backend):
         own, tilt = (values[:, some], times[:, some]), ship(tilts.rate[some])
         nodes = ship(np.ascontiguousarray(at[:, some]))
-        products = quadrature_tilted_products(*own, tilt, nodes)
-        mass = tilted_tail(products, nodes, ship(rows.threshold[some]), tilt, ship(step[some]), 0.0)
+        real, imaginary = quadrature_tilted_products(*own, tilt, nodes)
+        if counted is not None:
+            shares = ship(np.ascontiguousarray(counted[:, some]))
+            real, imaginary = real * shares, imaginary * shares
+        mass = tilted_tail((real, imaginary), nodes, ship(rows.threshold[some]), tilt, ship(step[some]), 0.0)
         found.append((mass, quadrature_log_mgf(*own, tilt)))
     return found

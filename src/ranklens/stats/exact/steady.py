@@ -6,6 +6,7 @@ Rows are repeated, which writes a result twice, and more nodes and points than n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,24 +37,26 @@ def steady_groups(groups: Sequence[NodeGroup], backend: Backend) -> list[NodeGro
 
 
 def steady_condensed(groups: Sequence[CondensedGroup], backend: Backend) -> list[CondensedGroup]:
-    """Return groups of few numbers of points and of rows on JAX, the same ones elsewhere.
+    """Return one group of one of few numbers of points, nodes and rows on JAX, the same ones elsewhere.
 
-    The points stand for their rows at the nodes that were asked for, and at no further ones.
+    The points stand for their rows at the nodes that were asked for, so that no further ones count.
     """
-    if backend.name != "jax":
+    if backend.name != "jax" or not groups:
         return list(groups)
-    by_size: dict[tuple[int, int], list[CondensedGroup]] = {}
-    for group in groups:
-        by_size.setdefault((_up(group.n_points, _POINTS), group.n_nodes), []).append(group)
-    return [CondensedGroup(*size, *_rows_of(own)) for size, own in by_size.items()]
+    n_points = _up(max(group.n_points for group in groups), _POINTS)
+    n_nodes = _up(max(group.n_nodes for group in groups), _NODES)
+    own_nodes = np.concatenate([np.full(len(group.places), group.n_nodes) for group in groups])
+    return [CondensedGroup(n_points, n_nodes, *_rows_of(groups), _repeated(own_nodes))]
 
 
 def _rows_of(groups: Sequence[NodeGroup] | Sequence[CondensedGroup]) -> tuple[Counts, Floats]:
     """Return the places of the rows of all groups, the last of them repeated, and what goes with each."""
     places = np.concatenate([group.places for group in groups])
-    repeats = 0, steady_rows(len(places)) - len(places)
-    beyond = np.concatenate([group.beyond for group in groups])
-    return np.pad(places, repeats, mode="edge"), np.pad(beyond, repeats, mode="edge")
+    return _repeated(places), _repeated(np.concatenate([group.beyond for group in groups]))
+
+
+def _repeated(column: NDArray[Any]) -> NDArray[Any]:
+    return np.pad(column, (0, steady_rows(len(column)) - len(column)), mode="edge")
 
 
 def _up(n: int, choices: tuple[int, ...]) -> int:
