@@ -19,7 +19,14 @@ from ranklens.explain.leverage import (
 )
 from ranklens.kernels.coalition_regression import Fit, regression_values
 from ranklens.kernels.coalitions import listed_points, numbered_points
-from ranklens.kernels.orders import interior_coalitions, order_estimates, order_ranks, walks
+from ranklens.kernels.orders import (
+    allowance,
+    interior_coalitions,
+    mean_and_error,
+    order_estimates,
+    order_ranks,
+    walks,
+)
 from ranklens.kernels.shapley import coalition_weights, folded, product, shapley_values, size_weights
 
 
@@ -127,6 +134,25 @@ def test_all_orders_of_four_give_the_shapley_values(backend: Backend) -> None:
     )
     np.testing.assert_allclose(mean, textbook(values, k), rtol=0, atol=1e-14)
     assert np.all(error > 0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-120, 1e120])
+def test_a_player_whose_samples_agree_takes_the_usual_scatter(backend: Backend, unit: float) -> None:
+    n = 6
+    samples = np.random.default_rng(0).normal(size=(1, n, 4))
+    samples[:, :, 0] = 0.5
+    _, error = to_host(*mean_and_error(backend.asarray(unit * samples), together=1))
+    usual = samples.var(axis=1, ddof=1).mean()
+    assert error[0, 0] == pytest.approx(unit * math.sqrt(allowance(n).one_more * usual / n), rel=1e-12)
+    # Others have at least the error that their own scatter says.
+    assert np.all(error[0, 1:] >= unit * samples.std(axis=1, ddof=1)[0, 1:] / math.sqrt(n))
+
+
+def test_errors_of_normal_samples_are_those_of_student_as_the_samples_grow(backend: Backend) -> None:
+    n = 2000
+    samples = np.random.default_rng(1).normal(size=(1, n, 30)) * np.linspace(0.1, 3.0, 30)
+    _, error = to_host(*mean_and_error(backend.asarray(samples), together=1))
+    np.testing.assert_allclose(error, samples.std(axis=1, ddof=1) / math.sqrt(n), rtol=0.01)
 
 
 def regression(backend: Backend, sample: CoalitionSample, *scores: np.ndarray) -> list[np.ndarray]:
