@@ -37,10 +37,10 @@ from ranklens.stats.rows.jobs import Job, combined, joined
 
 Floats = NDArray[np.float64]
 
-_TOLERANCE = 1e-11
+_TOLERANCE = 3e-12
 """What the values that stand for a row may change about its characteristic function, over the tilt's rate."""
 
-_LEFT_ALONE, _STOOD_FOR = 1e-10, 3e-11
+_LEFT_ALONE, _STOOD_FOR = 1e-10, 1e-11
 """In parts of the tail's scale: what overlaps change, and what such values do, times the law's spread."""
 
 _LOOKED_AT = (LOOKED_AT_IN_SHORT, LOOKED_AT_IN_LONG)
