@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ranklens.arrays import Backend, namespace, to_host
-from ranklens.kernels.exact_folds import folded_complex_product, folded_product, folded_sum
+from ranklens.kernels.exact_folds import folded_complex_product, folded_product, folded_sum, row_sums
 from ranklens.kernels.exact_fourier import cosine_products, square_wave_tail, tilted_products, tilted_tail
 from ranklens.kernels.exact_lattice import subset_counts
 from ranklens.kernels.exact_recurrences import (
@@ -149,6 +149,14 @@ def test_folding_a_column_does_not_depend_on_the_others() -> None:
             assert_array_equal(
                 fold(terms[:, first : first + count].copy()), together[..., first : first + count]
             )
+
+
+@pytest.mark.parametrize("width", [5, 56, 1000, 8192, 9000, 20_480])
+def test_adding_a_row_does_not_depend_on_the_others(width: int) -> None:
+    terms = np.random.default_rng(width).normal(size=(23, width))
+    together = row_sums(terms)
+    for first, count in ((0, 1), (7, 1), (11, 5), (3, 20)):
+        assert_array_equal(row_sums(terms[first : first + count].copy()), together[first : first + count])
 
 
 @pytest.mark.parametrize("nodes", [Nodes(24, 1), Nodes(24, 8), Nodes(32, 16)])

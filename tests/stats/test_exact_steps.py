@@ -24,7 +24,7 @@ from ranklens.stats.exact.p_value import exact_p_value
 from ranklens.stats.exact.signed import SignedRows, by_width
 from ranklens.stats.exact.steps import commensurable_multiples, known_multiples
 from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass
-from ranklens.stats.exact.tilt import log_tail_estimate, tilted_inversion
+from ranklens.stats.exact.tilt import TiltedSpectrum, tilted_inversion
 from ranklens.stats.rows.jobs import together
 
 EPS = 2.0**-52
@@ -102,7 +102,7 @@ def test_all_steps_agree_on_a_lattice(n: int, drift: float) -> None:
     for mass in masses:
         assert abs(chance(mass) - exact) <= error_of(mass) + exact * Fraction(1, 2**52), mass.step
         assert error_of(mass) <= Fraction(1, 10**12), mass.step
-    assert math.exp(log_tail_estimate(tail)) == pytest.approx(float(exact), rel=0.9)
+    assert math.exp(TiltedSpectrum.of(tail).log_tail(tail.n)) == pytest.approx(float(exact), rel=0.9)
 
 
 def test_the_tilted_inversion_is_good_to_thirteen_digits_on_a_lattice() -> None:

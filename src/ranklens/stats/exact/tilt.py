@@ -97,11 +97,6 @@ class TiltedSpectrum(NamedTuple):
         return self.tilt.log_scale - n * math.log(2.0) - math.log(width * math.sqrt(2.0 * math.pi))
 
 
-def log_tail_estimate(tail: FlipTail) -> float:
-    """Estimate the natural logarithm of a tail; see `TiltedSpectrum`."""
-    return TiltedSpectrum.of(tail).log_tail(tail.n)
-
-
 def tilted_inversion(tail: FlipTail, backend: Backend, tilted: TiltedSpectrum | None = None) -> Mass:
     """Invert the tilted characteristic function, whose factors never exceed 1 in modulus.
 
