@@ -124,11 +124,13 @@ def test_programs_of_exact_batches_serve_other_numbers_of_rows_and_queries(caplo
         np.testing.assert_allclose(one.ci_low, other.ci_low, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [250, 330, 400, 700])
 @pytest.mark.parametrize("mean", [0.02, 0.2])
-def test_long_exact_rows_on_jax_have_the_p_values_of_the_host(mean):
+def test_long_exact_rows_on_jax_have_the_p_values_of_the_host(mean, n):
     open_variant("jax")
-    deltas = np.random.default_rng(1).normal(mean, 1.0, (5, 700))
-    deltas[3] = np.random.default_rng(2).standard_t(3, 700)
+    # So many rows need several numbers of nodes, in no order.
+    deltas = np.random.default_rng(n).normal(mean, 1.0, (16, n))
+    deltas[3::5] = np.random.default_rng(2).standard_t(3, (3, n))
     plain = {"method": "exact", "correction": None}
     expected = compare_deltas(deltas, **plain)
     with use_backend("jax"):
