@@ -50,8 +50,11 @@ def conditioned_mass(tail: FlipTail, on_lattice: Callable[[FlipTail], Mass]) -> 
     counted = _counted(tail, levels, _BITS)
     if counted is not None:
         return counted
-    noisy = None if tail.lattice else NoisySteps.of(tail.magnitudes)
-    best = None if noisy is None else noisy_mass(tail, noisy, on_lattice)
+    lattices = [] if tail.lattice else NoisySteps.near(tail.magnitudes)
+    noisy, best = lattices[0] if lattices else None, None
+    for steps in lattices:
+        if best is None or best.error > _GOOD * best.ways:
+            best = better_of(best, noisy_mass(tail, steps, on_lattice))
     for width in _WIDTHS:
         if best is not None and best.error <= (_FINE if noisy is None else _GOOD) * best.ways:
             return best

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklens.stats.exact.clusters import clustered_chance
 from ranklens.stats.exact.steps import commensurable_multiples
 
 Floats = NDArray[np.float64]
@@ -38,6 +39,8 @@ _NODES = 64
 MOST_CELLS, _CELLS_AT_ONCE = 1 << 23, 1 << 18
 _NEGLIGIBLE = 1e-8
 _CAUTION, _MORE_CAUTION, _FADING = 4.0, 30.0, 0.3
+_SAMPLED, _TOLD_APART = 2, 0.3
+_MOST_LATTICES, _LESS = 3, 0.25
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -49,17 +52,22 @@ class NoisySteps(NamedTuple):
     noise: Counts
 
     @classmethod
-    def of(cls, magnitudes: Counts) -> NoisySteps | None:
-        """Find a lattice from which no difference strays by much of a step; None without one."""
+    def near(cls, magnitudes: Counts) -> list[NoisySteps]:
+        """Find the widest lattices from which no difference strays by much of a step, at most three."""
+        found: list[NoisySteps] = []
         for multiples in _candidates(magnitudes.astype(np.float64)):
             own = multiples // np.gcd.reduce(multiples)
             squares = float(np.dot(own.astype(np.float64), own.astype(np.float64)))
             step = round(float(np.dot(magnitudes.astype(np.float64), own)) / squares)
             noisy = cls(step, own, magnitudes - step * own)
             # Where most are noise, conditioning on the others does better.
-            if 2 * np.count_nonzero(own) >= len(own) and noisy.reach < MOST_AMBIGUOUS * step:
-                return noisy
-        return None
+            suits = 2 * np.count_nonzero(own) >= len(own) and noisy.reach < MOST_AMBIGUOUS * step
+            # A finer lattice serves only with less noise in its steps.
+            if suits and (not found or noisy.spread < _LESS * found[-1].spread):
+                found.append(noisy)
+            if len(found) == _MOST_LATTICES:
+                break
+        return found
 
     @property
     def spread(self) -> float:
@@ -132,13 +140,13 @@ class NoisyLaw(NamedTuple):
 
         All three in units of exp(log_scale); None where that takes more than `n_cells` cosines.
         """
-        frequencies, weight = self._frequencies()
-        if not 0 < len(frequencies) * _NODES * len(self.steps) <= n_cells:
-            return None
-        coincidence = self._coincidence()
         mean = float(np.dot(self.noise, self.tanhs))
         half_period = abs(beyond - mean) + _REACH
         nodes = (np.arange(_NODES) + 0.5) * 2.0 * math.pi / half_period
+        frequencies, weight = self._frequencies(np.concatenate([[0.0], nodes[::_SAMPLED]]))
+        if not 0 < len(frequencies) * _NODES * len(self.steps) <= n_cells:
+            return None
+        coincidence = self._coincidence()
         waves = 2.0 / math.pi / (np.arange(_NODES) + 0.5)
         at_zero, *others = self._at(frequencies, np.concatenate([[0.0], nodes])) * weight
         whole = float(at_zero.real)
@@ -149,7 +157,9 @@ class NoisyLaw(NamedTuple):
         late = float(sizes[1]) * (_CAUTION if fading else _MORE_CAUTION)
         unseen = 2.0 / math.pi * math.sqrt(max(whole, 0.0) * coincidence / (2.0 * _NODES))
         rounding = _EPS * 64.0 * (len(self.steps) + 16.0)
-        error = late + _CAUTION * unseen + _NEGLIGIBLE + rounding + whole * self._noise_atom()
+        clustered = clustered_chance(self.steps, self.noise, _TOLD_APART / float(nodes[-1]))
+        error = late + _CAUTION * unseen + _NEGLIGIBLE + rounding
+        error += whole * max(self._noise_atom(), clustered)
         return whole, min(max(part, 0.0), max(whole, 0.0)), error
 
     def _coincidence(self) -> float:
@@ -168,16 +178,21 @@ class NoisyLaw(NamedTuple):
         spread = math.sqrt(float(np.sum(multiples[0].astype(np.float64) ** 2)))
         return min(1.0, 1.0 / max(spread, 1.0)) if found[0] else 0.0
 
-    def _frequencies(self) -> tuple[Floats, float]:
-        """Return the frequencies of the lattice at which anything is left of the law."""
+    def _frequencies(self, sampled: Floats) -> tuple[Floats, float]:
+        """Return the frequencies of the lattice at which anything is left of the law at some of the noise's.
+
+        Noise that goes with the steps moves what is left to other frequencies of the lattice.
+        """
         spread = math.sqrt(float(np.dot(self.steps, self.steps)))
         period = int(min(self.steps.sum(), math.ceil(_LATTICE_REACH * spread))) + 1
-        if 3 * period * len(self.steps) > MOST_CELLS:
+        if len(sampled) * period * len(self.steps) > MOST_CELLS:
             return np.zeros(0), 0.0
         all_of_them: Floats = math.pi / period * (np.arange(period, dtype=np.float64) - period // 2)
-        sampled = np.array([0.0, 1.0, 3.0])
         seen = np.concatenate(
-            [np.abs(self._products(part, sampled)).max(axis=1) for part in self._parts(all_of_them, 3)]
+            [
+                np.abs(self._products(part, sampled)).max(axis=1)
+                for part in self._parts(all_of_them, len(sampled))
+            ]
         )
         return all_of_them[seen > _NEGLIGIBLE], 1.0 / period
 

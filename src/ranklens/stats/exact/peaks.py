@@ -20,9 +20,14 @@ _SCALES = np.array(
 )
 """Steps per unit with the largest difference in [512, 1024): those that scores have, up to a power of two."""
 
-_GLANCE, _GLANCE_AT_LONG, _GROWTH = 16, 48, 4
-_LONG = 320
-_FADED = -7.0
+_GLANCES, _GROWTH = ((320, 48), (64, 40), (0, 16)), 4
+"""From which width on how many values are looked at first: in long rows little but a lattice passes."""
+
+_FADED, _FADED_OF_LONG = -7.0, -18.0
+_MEAN, _SPREAD = 2.0 * math.log(2.0) - 2.0, 3.0
+"""Of the logarithm of a modulus, a value's part at a step that has nothing to do with it, and four times the
+square root of the variance of that."""
+
 _TINY = 1e-300
 _COPIES, _FLOAT_BYTES, _MOST_ROWS = 4, 8, 256
 
@@ -55,8 +60,7 @@ class Peaks(NamedTuple):
         """
         count = len(chosen)
         found = cls(np.zeros(count), np.full(count, -math.inf))
-        # Of a long row so many that hardly anything but a lattice passes.
-        glance = _GLANCE_AT_LONG if magnitudes.shape[1] >= _LONG else _GLANCE
+        glance = next(most for width, most in _GLANCES if magnitudes.shape[1] >= width)
         row_bytes = _COPIES * _FLOAT_BYTES * glance * len(_SCALES)
         for part in cut(range(count), rows_within(row_bytes, min(max(count, 1), _MOST_ROWS), share=0.125)):
             some = chosen[part.start : part.stop]
@@ -76,13 +80,14 @@ class Peaks(NamedTuple):
         turns -= np.rint(turns)
         turns *= turns
         # cos(πx) is near 1 - 4x² up to 1/2.
-        scale, place = np.nonzero(np.multiply.reduce(1.0 - 4.0 * turns, axis=-1) >= math.exp(_FADED))
+        faded = _faded(n[chosen])
+        scale, place = np.nonzero(np.multiply.reduce(1.0 - 4.0 * turns, axis=-1) >= np.exp(faded))
         most = glance
         while place.size:
             most *= _GROWTH
             values = _spread_over(magnitudes, n, chosen[place], most) * units[place, None]
             logs = _log_moduli(values, _SCALES[scale])
-            kept = logs >= _FADED
+            kept = logs >= faded[place]
             done = kept & (n[chosen[place]] <= most)
             spread = np.sqrt(folded_sum(np.ascontiguousarray((values[done] ** 2).T)))
             self._put(start + place[done], 1.0 / (_SCALES[scale[done]] * spread), logs[done], beyond)
@@ -92,6 +97,12 @@ class Peaks(NamedTuple):
         np.maximum.at(self.steps, places, steps)
         late = math.pi / steps > beyond
         np.maximum.at(self.log_height, places[late], logs[late])
+
+
+def _faded(n: Counts) -> Floats:
+    """Return the logarithm of a modulus below which a return is no more than chance makes of `n` values."""
+    by_chance = _MEAN * n + _SPREAD * np.sqrt(n)
+    return np.asarray(np.clip(by_chance, _FADED_OF_LONG, _FADED))
 
 
 def _spread_over(magnitudes: Counts, n: Counts, rows: Counts, most: int) -> Floats:
