@@ -166,3 +166,16 @@ def test_a_ranklib_model_is_as_wide_as_the_data(command, text):
     expected = listwise(load_model("model.xml"), read_letor(DATA), "nDCG@10", n_repeats=1)
     assert found == expected.importances
     assert {name for name, value in found.items() if value} == {"2"}
+
+
+def test_a_file_without_queries_asks_for_the_options_of_the_command(command):
+    Path("few.letor").write_text("1 1:0.5 2:1\n0 1:1 2:2\n")
+    Path("sizes.txt").write_text("2\n")
+    Path("linear.txt").write_text(LINEAR)
+    done = command("explain", "linear.txt", "few.letor")
+    assert done.exit_code == 3
+    assert "add --query-sizes FILE" in done.stderr
+    assert command("explain", "linear.txt", "few.letor", "--query-sizes", "sizes.txt").exit_code == 0
+    Path("few.letor").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:1 2:2\n")
+    done = command("explain", "linear.txt", "few.letor", "--query-sizes", "sizes.txt")
+    assert "--query-sizes is given" in done.stderr

@@ -33,6 +33,31 @@ def test_what_a_line_leaves_out_is_missing():
     np.testing.assert_array_equal(seven.features[1], [math.nan, 1.0, math.nan, math.nan])
 
 
+@pytest.mark.parametrize("missing", [0, -1, np.int64(0), np.float32(0), 0.0])
+def test_features_are_float64_whatever_stands_for_missing_ones(missing):
+    features = read_letor(b"2 qid:7 1:0.1 2:3\n0 qid:7 2:1.9\n", missing=missing)[0].features
+    assert features.dtype == np.float64
+    assert features.tolist() == [[0.1, 3.0], [float(missing), 1.9]]
+
+
+@pytest.mark.parametrize("missing", [None, "nan", False, np.False_, [0.0], 1j, np.complex128(0)])
+def test_what_stands_for_missing_features_must_be_a_number(missing):
+    with pytest.raises(ValueError, match="missing must be a number"):
+        read_letor(LINES, missing=missing)
+
+
+def test_one_name_more_than_features_may_be_a_model_that_counts_from_zero():
+    with pytest.raises(DataError, match=r"numbered up to 3, and there are 4 names.* pass first=0 "):
+        read_letor(LINES, names=list("abcd"))
+    assert read_letor(LINES, names=list("abcd"), first=0)[0].features[0].tolist() == [0.0, 0.5, 0.0, -0.2]
+
+
+@pytest.mark.parametrize("sizes", [[-1, 3], [1.5, 0.5], ["2"], [None]])
+def test_query_sizes_must_be_numbers_of_documents(sizes):
+    with pytest.raises(DataError, match="is no number of documents"):
+        read_letor(b"2 1:0.5 2:3\n0 2:1\n", query_sizes=sizes)
+
+
 def test_features_may_be_counted_from_zero():
     (query,) = read_letor(b"0 qid:1 0:5 2:7\n")
     assert query.features.tolist() == [[5.0, 0.0, 7.0]]
@@ -52,7 +77,7 @@ def test_one_column_more_than_features_may_be_a_model_that_counts_from_zero():
 
 
 def test_names_say_how_many_features_there_are():
-    (query,) = read_letor(b"0 qid:1 1:5\n", names=["a", "b"])
+    (query,) = read_letor(b"0 qid:1 1:5\n", names=["a", "b"], first=1)
     assert (query.names, query.features.tolist()) == (("a", "b"), [[5.0, 0.0]])
     with pytest.raises(DataError, match="4 features and 2 names"):
         read_letor(b"0 qid:1 1:5\n", names=["a", "b"], n_features=4)

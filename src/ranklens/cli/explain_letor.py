@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklens.cli.failures import UseError
+from ranklens.core import DataError
 from ranklens.io.letor import queries_of_lines, read_lines
 from ranklens.io.letor_lines import LetorLines
 
@@ -44,9 +45,13 @@ def letor_queries(
     models = [model.widened(lines.span()[1]) for model in models]
     numbering = Numbering.of(lines, models, options)
     n_features = len(models[0].names)
-    queries = queries_of_lines(
-        lines, path, names, n_features, numbering.missing, numbering.first, options["query_sizes"]
-    )
+    sizes = options["query_sizes"]
+    try:
+        queries = queries_of_lines(lines, path, names, n_features, numbering.missing, numbering.first, sizes)
+    except DataError as error:
+        why = error.why.replace("pass query_sizes=", "add --query-sizes FILE")
+        why = why.replace("query_sizes is given", "--query-sizes is given")
+        raise DataError(why, file=error.file, line=error.line, text=error.text) from error
     return models, queries
 
 

@@ -6,6 +6,7 @@ in a file beside them, whose name ends in ``.query``.
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ from ranklens.io.letor_lines import LetorLines
 from ranklens.io.query_features import QueryFeatures, checked_query
 from ranklens.io.sources import load, source_name
 
+_REAL = (int, float, np.integer, np.floating)
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
@@ -46,7 +48,8 @@ def read_letor(
     n_features : int, optional
         The number of columns, where these queries may lack the last ones.
     missing : float
-        The value of features that a line leaves out: 0, or ``float("nan")``.
+        The value of features that a line leaves out: 0, or ``float("nan")``. Features are float64 whatever it
+        is.
     first : int, optional
         The number of the first feature: 0 or 1. By default 1, unless a line has a feature 0. A model that
         LightGBM or XGBoost trained on a file by itself counts from 0, whatever the file's smallest number:
@@ -63,18 +66,32 @@ def read_letor(
     Raises
     ------
     DataError
-        With the number of the line, for whatever cannot be read; when `n_features` is one more than the
-        largest number and `first` is left open, since the features may then be numbered from 0 or from 1.
+        With the number of the line, for whatever cannot be read; when `n_features`, or the number of `names`,
+        is one more than the largest number and `first` is left open, since the features may then be numbered
+        from 0 or from 1.
+    ValueError
+        When `missing` is no number.
 
     Examples
     --------
     >>> read_letor(b"2 qid:7 1:0.5 2:3 # docid = a\\n0 qid:7 2:1 # docid = b\\n")
     (<QueryFeatures 7: 2 documents, 2 features, 2 judged>,)
     """
+    value = _number(missing)
+    labels = None if names is None else tuple(str(name) for name in names)
     lines = read_lines(source)
-    if first is None and names is None and n_features is not None:
-        _refuse_two_numberings(lines, n_features)
-    return queries_of_lines(lines, source, names, n_features, missing, first, query_sizes)
+    if first is None and n_features is not None:
+        _refuse_two_numberings(lines, n_features, f"n_features={n_features}")
+    elif first is None and labels is not None:
+        _refuse_two_numberings(lines, len(labels), f"there are {len(labels)} names")
+    return queries_of_lines(lines, source, labels, n_features, value, first, query_sizes)
+
+
+def _number(missing: Any) -> float:
+    """Return the number as float64's, of which the matrix takes its type."""
+    if isinstance(missing, (bool, np.bool_)) or not isinstance(missing, _REAL):
+        raise ValueError(f"missing must be a number, such as 0 or float('nan'); got {missing!r}")
+    return float(missing)
 
 
 def read_lines(source: Any) -> LetorLines:
@@ -108,11 +125,11 @@ def queries_of_lines(
     return tuple(_queries(lines, matrix, _query_of_lines(lines, source, query_sizes), labels))
 
 
-def _refuse_two_numberings(lines: LetorLines, n_features: int) -> None:
+def _refuse_two_numberings(lines: LetorLines, n_features: int, given: str) -> None:
     smallest, largest = lines.span()
     if smallest > 0 and n_features == largest + 1:
         raise DataError(
-            f"the features are numbered up to {largest}, and n_features={n_features}, so that the first may "
+            f"the features are numbered up to {largest}, and {given}, so that the first may "
             "be 0 or 1: pass first=0 for a model that LightGBM or XGBoost trained on such a file by itself, "
             "else first=1",
             file=lines.file,
@@ -154,7 +171,7 @@ def _sizes(source: Any, query_sizes: Any, lines: LetorLines) -> tuple[list[int],
             line=lines.numbers[0],
         )
     if isinstance(query_sizes, Sequence) and not isinstance(query_sizes, (str, bytes)):
-        return [int(size) for size in query_sizes], "query_sizes"
+        return [_size(size) for size in query_sizes], "query_sizes"
     file = source_name(query_sizes)
     sizes = []
     for number, line in enumerate(bytes(load(query_sizes, file).content()).splitlines(), 1):
@@ -164,6 +181,16 @@ def _sizes(source: Any, query_sizes: Any, lines: LetorLines) -> tuple[list[int],
         if line.strip():
             sizes.append(int(line))
     return sizes, file
+
+
+def _size(size: Any) -> int:
+    try:
+        found = operator.index(size)
+    except TypeError:
+        found = -1
+    if found < 0:
+        raise DataError(f"{size!r} is no number of documents", file="query_sizes")
+    return found
 
 
 def _sibling(source: Any) -> Path | None:

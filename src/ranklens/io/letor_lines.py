@@ -98,7 +98,7 @@ class LetorLines:
             raise self._error(int(row[at]), why)
         cell = row * width + column
         self._require_distinct(cell, row, index)
-        matrix = np.full((len(self._counts), width), missing)
+        matrix = np.full((len(self._counts), width), missing, dtype=np.float64)
         matrix.ravel()[cell] = value
         return matrix
 
