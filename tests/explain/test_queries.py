@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranklens.core import DataError
-from ranklens.explain import QueryFeatures
+from ranklens.explain import QueryFeatures, adapt
 from ranklens.explain.queries import stacked
 
 COLUMNS = {
@@ -33,6 +33,48 @@ def test_a_frame_becomes_queries(library):
     np.testing.assert_array_equal(two.features, [[0.5, 3.0], [math.nan, 5.0]])
     (chosen, _) = QueryFeatures.from_frame(frame, features=["price"])
     assert chosen.names == ("price",)
+
+
+def frame_of(library, columns):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_columns_of_a_querys_frame_keep_their_names(library):
+    columns = {"price": [3, 4], "bm25": [0.5, 1.5]}
+    frame, turned = frame_of(library, columns), frame_of(library, dict(reversed(columns.items())))
+    model = adapt(lambda x: x[:, 0] - 7.0 * x[:, 1], ["bm25", "price"])
+    one, other = (QueryFeatures.of("q", ["x", "y"], some, [0, 1]) for some in (frame, turned))
+    assert (one.names, other.names) == (("price", "bm25"), ("bm25", "price"))
+    for query in (one, other):
+        np.testing.assert_array_equal(stacked([query], model.names).host, [[1.5, 4.0], [0.5, 3.0]])
+    np.testing.assert_array_equal(model.score(frame), [-20.5, -26.5])
+    np.testing.assert_array_equal(model.score(turned), [-20.5, -26.5])
+    with pytest.raises(DataError, match="lacks the feature 'clicks'"):
+        adapt(lambda x: x[:, 0], ["clicks", "price"]).score(frame)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_names_choose_the_columns_of_a_frame_or_rename_them(library):
+    frame = frame_of(library, {"price": [3, 4], "bm25": [0.5, 1.5]})
+    turned = QueryFeatures.of("q", ["x", "y"], frame, [0, 1], names=["bm25", "price"])
+    np.testing.assert_array_equal(turned.features, [[0.5, 3.0], [1.5, 4.0]])
+    renamed = QueryFeatures.of("q", ["x", "y"], frame, [0, 1], names=["a", "b"])
+    assert renamed.names == ("a", "b")
+    np.testing.assert_array_equal(renamed.features, [[3.0, 0.5], [4.0, 1.5]])
+    with pytest.raises(DataError, match="differ in 'clicks'"):
+        QueryFeatures.of("q", ["x", "y"], frame, [0, 1], names=["bm25", "clicks"])
+
+
+def test_columns_that_pandas_numbers_have_no_names():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    rows = np.asarray([[3.0, 0.5], [4.0, 1.5]])
+    query = QueryFeatures.of("q", ["x", "y"], pandas.DataFrame(rows), [0, 1])
+    assert query.names is None
+    np.testing.assert_array_equal(query.features, rows)
+    with pytest.raises(DataError, match="two columns named 'a'"):
+        QueryFeatures.of("q", ["x", "y"], pandas.DataFrame(rows, columns=["a", "a"]), [0, 1])
 
 
 def test_a_missing_column_is_named():

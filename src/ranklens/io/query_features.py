@@ -62,17 +62,19 @@ class QueryFeatures:
         query_id : str or int
         docs : iterable of str or int
             The documents, n distinct ids.
-        features : array-like, shape (n, k)
-            A row a document. An array is computed on where it lies; lists go to the backend of
-            `ranklens.use_backend`.
+        features : array-like or frame, shape (n, k)
+            A row a document. An array is computed on where it lies; lists and frames go to the backend of
+            `ranklens.use_backend`. The columns of a frame (pandas, polars, pyarrow) keep their names; those
+            that pandas numbers 0, 1, ... have none.
         grades : mapping of document to grade, or n grades in the order of `docs`
         names : iterable of str, optional
-            The k features.
+            The k features. Those of a frame are taken by name, in this order; names of which it has none
+            rename its columns.
 
         Raises
         ------
         DataError
-            When the parts do not fit together.
+            When the parts do not fit together, or `names` has some of a frame's names only.
 
         Notes
         -----
@@ -84,7 +86,11 @@ class QueryFeatures:
         >>> query
         <QueryFeatures q1: 2 documents, 2 features, 1 judged>
         """
-        own = _own(features, f"query {str(query_id)!r}")
+        of = f"query {str(query_id)!r}"
+        if frame_names(features) is not None:
+            own, names = _own_columns(features, names, of)
+        else:
+            own = _own(features, of)
         return checked_query(query_id, docs, own, grades, names, from_array=is_array(features))
 
     @classmethod
@@ -182,6 +188,42 @@ def checked_query(
         )
     named = None if names is None else _names(names, int(features.shape[1]), query)
     return QueryFeatures(query, documents, features, _grades(grades, documents, query), named, from_array)
+
+
+def frame_names(values: Any) -> list[Any] | None:
+    """Return the names of the columns of a pandas, polars or pyarrow frame; None for anything else."""
+    if is_array(values) or isinstance(values, Mapping) or not hasattr(values, "shape"):
+        return None
+    names = values.column_names if hasattr(values, "column_names") else getattr(values, "columns", None)
+    return None if names is None else list(names)
+
+
+def _own_columns(frame: Any, names: Iterable[str] | None, of: str) -> tuple[Any, Iterable[str] | None]:
+    """Return the columns of a frame as one array, and their names."""
+    given = frame_names(frame) or []
+    if len(set(map(str, given))) != len(given):
+        twice = next(name for i, name in enumerate(given) if name in given[:i])
+        raise DataError(f"the features of {of} have two columns named {twice!r}; names must be distinct")
+    if not given:
+        raise DataError(f"the features of {of} have no column")
+    columns = _columns(frame)
+    wanted = list(columns)
+    if names is not None and not isinstance(names, str):
+        names = [str(name) for name in names]
+        if set(names) == set(columns):
+            wanted = names
+        elif not set(names).isdisjoint(columns):
+            odd = next(name for name in (*names, *columns) if (name in columns) != (name in names))
+            raise DataError(
+                f"names and the columns of the features of {of} differ in {odd!r}; give the columns of "
+                "these names only"
+            )
+    numbers = [_numbers(columns[name], f"column {name!r} of {of}") for name in wanted]
+    for name, column in zip(wanted, numbers, strict=True):
+        require_exact(column[:, None], [name], of)
+    if names is None and given != list(range(len(given))):
+        names = wanted
+    return np.stack(numbers, axis=1), names
 
 
 def _own(features: Any, of: str) -> Any:

@@ -133,20 +133,28 @@ class Model(ABC):
 
         Parameters
         ----------
-        points : array, shape (n, k)
-            Rows of the model's features, in the order of `names`.
+        points : array or frame, shape (n, k)
+            Rows of the model's features: of an array in the order of `names`; a frame's columns are taken by
+            name.
 
         Returns
         -------
         array, shape (n,)
-            In the namespace of `points`.
+            In the namespace of `points`; NumPy's for a frame.
 
         Raises
         ------
+        DataError
+            When a frame lacks a feature, or has a column that is none.
         ModelError
             When the model raises an exception, or answers with anything but one finite score a row; the
             message says what came back.
         """
+        if not is_array(points):
+            from ranklens.explain.rows import frame_columns, many_rows
+
+            if frame_columns(points) is not None:
+                points = many_rows(points, self.names, "points")
         scores = self.ask(points)
         self.require_finite(scores, points)
         return scores
