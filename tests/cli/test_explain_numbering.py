@@ -179,3 +179,18 @@ def test_a_file_without_queries_asks_for_the_options_of_the_command(command):
     Path("few.letor").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:1 2:2\n")
     done = command("explain", "linear.txt", "few.letor", "--query-sizes", "sizes.txt")
     assert "--query-sizes is given" in done.stderr
+
+
+def test_a_dump_with_names_asks_for_their_order(command):
+    tree = {"nodeid": 0, "split": "bm25", "split_condition": 0.5, "yes": 1, "no": 2, "missing": 1}
+    tree["children"] = [{"nodeid": 1, "leaf": 1.0}, {"nodeid": 2, "leaf": 2.0}]
+    Path("dump.json").write_text(json.dumps([tree]))
+    Path("few.letor").write_text("1 qid:1 1:0.5 # docid = a\n0 qid:1 1:0 # docid = b\n")
+    Path("few.csv").write_text("query_id,document,grade,bm25\n1,a,1,0.5\n1,b,0,0\n")
+    done = command("explain", "dump.json", "few.letor")
+    assert done.exit_code == 1
+    assert "add --names" in done.stderr
+    for given in (["few.letor", "--names", "bm25"], ["few.csv"]):
+        done = command("explain", "dump.json", *given, "--pair", "a", "b", "--query", "1")
+        assert done.exit_code == 0, done.stderr
+        assert "bm25" in done.stdout

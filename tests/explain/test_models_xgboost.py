@@ -15,7 +15,7 @@ from tree_checks import HOST, any_category, check_by_coalitions, check_trees, fo
 
 from ranklens.arrays import Backend
 from ranklens.core import DataError, ModelError
-from ranklens.explain import pairwise_many
+from ranklens.explain import QueryFeatures, listwise, pairwise, pairwise_many
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.xgboost import XGBoostModel
 from ranklens.explain.trees import tree_contributions
@@ -191,6 +191,36 @@ def test_a_stored_dump_gives_the_stored_scores(data_dir: Path) -> None:
     rows, _ = svmlight(folder / "xgb-data.txt", 2, first=1)
     np.testing.assert_allclose(model.score(rows), expected["scores"], rtol=0, atol=1e-7)
     assert read_model(folder / "xgb-model.json").names == ("tmdb_multi", "tmdb_title")
+
+
+def test_a_dump_with_names_has_no_order_of_columns(data_dir: Path) -> None:
+    folder = data_dir / "ltr-elasticsearch-tmdb"
+    ordered = read_model(folder / "xgb-model.json", ["tmdb_title", "tmdb_multi"])
+    unordered = read_model(folder / "xgb-model.json")
+    a, b = svmlight(folder / "xgb-data.txt", 2, first=1)[0][[0, 1]]
+    named = [dict(zip(ordered.names, row.tolist(), strict=True)) for row in (a, b)]
+    assert pairwise(unordered, *named).contributions == pairwise(ordered, a, b).contributions
+    for rows in ((a, b), (named[0], b)):
+        with pytest.raises(DataError, match=r"has no names, .*tmdb_multi, tmdb_title\): .*names="):
+            pairwise(unordered, *rows)
+    with pytest.raises(DataError, match="points has no names"):
+        unordered.score(np.stack([a, b]))
+    query = QueryFeatures.of("q", "ab", np.stack([a, b]), [0, 1])
+    with pytest.raises(DataError, match="query 'q' has no names"):
+        listwise(unordered, [query], "RR")
+    given = QueryFeatures.of("q", "ab", np.stack([a, b]), [0, 1], names=ordered.names)
+    assert listwise(unordered, [given], "RR").importances == listwise(ordered, [query], "RR").importances
+
+
+def test_a_dump_without_names_counts_its_columns(tmp_path: Path) -> None:
+    tree = {"nodeid": 0, "split": "f3", "split_condition": 0.5, "yes": 1, "no": 2, "missing": 1}
+    tree["children"] = [{"nodeid": 1, "leaf": 1.0}, {"nodeid": 2, "leaf": 2.0}]
+    (tmp_path / "dump.json").write_text(json.dumps([tree]))
+    model = read_model(tmp_path / "dump.json")
+    assert model.names == ("f0", "f1", "f2", "f3")
+    np.testing.assert_array_equal(
+        model.score(np.asarray([[9.0, 9.0, 9.0, 0.0], [0.0, 0.0, 0.0, 1.0]])), [1, 2]
+    )
 
 
 def test_a_stored_dump_as_shap_explains_it(data_dir: Path) -> None:

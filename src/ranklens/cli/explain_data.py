@@ -43,6 +43,12 @@ class Task:
         names = _names(options["names"]) if options["names"] is not None else None
         paths = [path for path in (options["model"], options["compare_with"]) if path is not None]
         models, queries = _queries(options, [_model(path, names, options) for path in paths], names)
+        for model, path in zip(models, paths, strict=True):
+            if not model.ordered and any(query.names is None for query in queries):
+                raise UseError(
+                    f"{path} names its features and does not hold their order, and those of DATA are "
+                    "numbered; add --names FILE or --names NAME,..., all in the order of the numbers"
+                )
         if options["query"] is not None:
             queries = _only(queries, options["query"])
         groups = _groups(options, queries, models[0].names)

@@ -47,8 +47,11 @@ def pair(task: Task, session: Session, options: Mapping[str, Any]) -> PairwiseEx
     from ranklens.explain.queries import stacked
 
     stack = stacked([_query_of(task.queries, options["pair"])], task.model.names)
-    # Lists, unlike arrays, go to the backend that was asked for.
-    a, b = (stack.host[stack.documents.index(document)].tolist() for document in options["pair"])
+    # Dictionaries, unlike arrays, go to the backend that was asked for.
+    a, b = (
+        dict(zip(task.model.names, stack.host[stack.documents.index(document)].tolist(), strict=True))
+        for document in options["pair"]
+    )
     how = {name: options[name] for name in ("method", "max_rows", "seed")}
     with bar("scoring", quiet=session.quiet) as progress:
         return pairwise(task.model, a, b, groups=task.groups, **how, progress=progress)

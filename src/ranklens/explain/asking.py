@@ -125,7 +125,7 @@ def raise_not_finite(model: Model, game: Game, largest: float) -> None:
     """
     for start in range(0, game.n_rows, FEWEST_ROWS):
         for points in game.points(start, min(start + FEWEST_ROWS, game.n_rows)):
-            model.score(points)
+            model.checked_scores(points)
     if largest > _LARGE:
         raise ModelError(
             f"{model.kind} returned scores up to {largest:.3g} in size, whose differences overflow; scale "

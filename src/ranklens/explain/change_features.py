@@ -90,7 +90,7 @@ class Effects:
 def _rows(side: Side, documents: list[int]) -> Any:
     """Return the features of some documents: an array where such were given, else columns by name."""
     rows = side.stack.rows(np.asarray(documents, dtype=np.int64))
-    if side.stack.from_array:
+    if side.stack.from_array and side.model.ordered:
         return rows
     return dict(zip(side.model.names, rows.T, strict=True))
 

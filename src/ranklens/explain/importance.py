@@ -221,6 +221,13 @@ class _Listwise:
 
 def model_for(model: Any, query: QueryFeatures) -> Model:
     """Adapt `model`; a function that knows no names takes those of the queries, where they have some."""
+    adapted = _adapted(model, query)
+    if query.names is None:
+        adapted.require_order(f"query {query.query_id!r}")
+    return adapted
+
+
+def _adapted(model: Any, query: QueryFeatures) -> Model:
     if isinstance(model, Model):
         return model.widened(query.n_features)
     try:

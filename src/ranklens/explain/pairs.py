@@ -174,6 +174,9 @@ def _explained(
     single: bool = False,
 ) -> PairwiseExplanations:
     adapted = as_model(model, a)
+    for rows, what in ((a, "a"), (b, "b")):
+        if not adapted.ordered and feature_names(rows) is None:
+            adapted.require_order(what)
     players, batch, number = players_of(adapted.names, groups), checked_batch(batch_rows), seed_of(seed)
     trees = closed_form(adapted, budget.method)
     backend = adapted.backend_for(a) if trees is None else resolve_backend(a)

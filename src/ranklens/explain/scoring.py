@@ -139,7 +139,7 @@ class Scorer:
         return points
 
     def _asked(self, points: Array, n: int) -> Array:
-        scores = self._model.score(points)
+        scores = self._model.checked_scores(points)
         self.n_rows += n
         self.n_calls += 1
         return self.backend.xp.astype(scores, self.backend.float_dtype)

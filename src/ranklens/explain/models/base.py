@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, current_backend, is_array, to_host
-from ranklens.core import ModelError
+from ranklens.core import DataError, ModelError
 
 
 class Model(ABC):
@@ -45,6 +45,9 @@ class Model(ABC):
 
     first_feature: int | None = None
     """The number of its first column in such files; None where they may count from 0 or from 1."""
+
+    ordered = True
+    """Whether the order of its columns is known, so that they may be given without names."""
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError(
@@ -154,7 +157,21 @@ class Model(ABC):
             from ranklens.explain.rows import frame_columns, many_rows
 
             if frame_columns(points) is not None:
-                points = many_rows(points, self.names, "points")
+                return self.checked_scores(many_rows(points, self.names, "points"))
+        self.require_order("points")
+        return self.checked_scores(points)
+
+    def require_order(self, what: str) -> None:
+        """Raise a `DataError` where columns without names could be any of the features."""
+        if not self.ordered:
+            raise DataError(
+                f"{what} has no names, and the file of {self.kind} holds no order of its features "
+                f"({', '.join(self.names[:3])}{', …' if len(self.names) > 3 else ''}): read it with "
+                "names=[...], all features in the order of the columns, or give the values by name"
+            )
+
+    def checked_scores(self, points: Any) -> Any:
+        """Return the scores of points in the order of `names`, whether or not that is the data's."""
         scores = self.ask(points)
         self.require_finite(scores, points)
         return scores

@@ -11,7 +11,7 @@ from typing import Any
 from ranklens.core import DataError, MissingDependencyError
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.tree_model import EnsembleModel
-from ranklens.explain.models.xgboost import XGBoostTrees
+from ranklens.explain.models.xgboost import XGBoostDump, XGBoostTrees
 from ranklens.explain.trees import UnsupportedTreesError
 from ranklens.explain.trees.catboost_json import parse_catboost
 from ranklens.explain.trees.lightgbm_text import parse_lightgbm
@@ -31,7 +31,8 @@ def read_model(path: str | os.PathLike[str], names: Iterable[str] | None = None)
     ----------
     path : str or path
     names : iterable of str, optional
-        The features, in the order of the columns. By default those of the file; RankLib's are numbers.
+        The features, in the order of the columns. By default those of the file; RankLib's are numbers. A dump
+        of XGBoost with names of features does not hold their order: without `names`, rows must have names.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def _xgboost(text: str, names: Names, file: str) -> Model:
 
 def _xgboost_dump(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost_dump(text, names, source=file)
-    return XGBoostTrees(parsed.ensemble, parsed.names)
+    return (XGBoostTrees if parsed.ordered else XGBoostDump)(parsed.ensemble, parsed.names)
 
 
 def _catboost(text: str, names: Names, file: str) -> Model:

@@ -60,7 +60,7 @@ class TreeModel(Model):
 
     def _check(self, ensemble: TreeEnsemble) -> None:
         rows = probe_rows(ensemble, len(self.names), nan=self.takes_nan)
-        scores, sums = np.asarray(self.score(rows), dtype=np.float64), ensemble.scores(rows)
+        scores, sums = np.asarray(self.checked_scores(rows), dtype=np.float64), ensemble.scores(rows)
         off = np.abs(scores - sums)
         if not (off <= self.tolerance * max(1.0, ensemble.largest_sum())).all():
             worst = int(off.argmax())

@@ -74,6 +74,12 @@ class XGBoostTrees(EnsembleModel):
     absent = math.nan
 
 
+class XGBoostDump(XGBoostTrees):
+    """The trees of a dump whose features have names, of which it holds no order."""
+
+    ordered = False
+
+
 def _best(model: Any) -> Any:
     """Return the booster of a model, cut to its best iteration where it stopped early."""
     if hasattr(model, "save_raw"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +18,21 @@ from ranklens.explain.trees.ensemble import TreeEnsemble
 from ranklens.explain.trees.tree import NO_FEATURE, Tree
 from ranklens.explain.trees.unsupported import UnsupportedTreesError
 
+_NUMBERED = re.compile(r"f(0|[1-9]\d{0,6})")
 _LOGIT = {"binary:logistic", "binary:logitraw", "reg:logistic"}
 _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
 
 
 @dataclass(frozen=True)
 class XGBoostJSON:
-    """A parsed model; `names` is empty where it was trained without."""
+    """A parsed model; `names` is empty where it was trained without.
+
+    `ordered` is False where the text has names of features and not their order.
+    """
 
     names: tuple[str, ...]
     ensemble: TreeEnsemble
+    ordered: bool = True
 
 
 def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -> XGBoostJSON:
@@ -68,7 +74,7 @@ def parse_xgboost_dump(
     """Parse the trees of ``booster.dump_model("trees.json", dump_format="json")``.
 
     A dump holds no base score: the scores are sums of leaves. Its features are those of `names`, in that
-    order; by default the names that occur in it, sorted.
+    order; by default f0, f1, ... up to the last of them that occurs, or other names that occur in it, sorted.
     """
     try:
         nodes = [_flattened(root) for root in json.loads(text)]
@@ -77,7 +83,8 @@ def parse_xgboost_dump(
         raise DataError("this is no dump of XGBoost's trees in JSON", file=source) from error
     if not nodes:
         raise DataError("this is no dump of XGBoost's trees in JSON: there is no tree", file=source)
-    columns = tuple(names) if names is not None else _in_order(found)
+    numbered = all(_NUMBERED.fullmatch(name) for name in found)
+    columns = tuple(names) if names is not None else _in_order(found, numbered)
     unknown = sorted(found - set(columns))
     if unknown:
         raise DataError(
@@ -86,7 +93,8 @@ def parse_xgboost_dump(
         )
     place = {name: column for column, name in enumerate(columns)}
     trees = [_dumped_tree(tree, place) for tree in nodes]
-    return XGBoostJSON(columns, TreeEnsemble.of(trees, len(columns), single=True))
+    ensemble = TreeEnsemble.of(trees, len(columns), single=True)
+    return XGBoostJSON(columns, ensemble, names is not None or numbered)
 
 
 def _tree(tree: dict[str, Any], weight: float) -> Tree:
@@ -169,6 +177,8 @@ def _dumped_tree(nodes: list[dict[str, Any]], place: dict[str, int]) -> Tree:
     )
 
 
-def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Sort names; f2 comes before f10."""
-    return tuple(sorted(names, key=lambda name: (len(name), name) if name[1:].isdigit() else (0, name)))
+def _in_order(names: set[str], numbered: bool) -> tuple[str, ...]:
+    """Return f0, f1, ... as far as the names go, or any other names sorted."""
+    if not numbered:
+        return tuple(sorted(names))
+    return tuple(f"f{i}" for i in range(max((int(name[1:]) for name in names), default=0) + 1))
