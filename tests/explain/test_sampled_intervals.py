@@ -20,17 +20,17 @@ N_GAMES = 200
 GAMES_A_SAMPLE = 10
 
 
-def conjunctions(seed: int) -> Game:
+def conjunctions(seed: int, k: int = K) -> Game:
     """As the leaves of a few trees: rewards for a few features of B where others are still of A.
 
     A reward w for p features of B and q of A is worth w (p - 1)! q! / (p + q)! to each of the first, and
     -w p! (q - 1)! / (p + q)! to each of the others.
     """
     rng = np.random.default_rng(seed)
-    often = 1.0 / np.arange(1, K + 1)
-    leaves, truth = [], np.zeros(K)
+    often = 1.0 / np.arange(1, k + 1)
+    leaves, truth = [], np.zeros(k)
     for _ in range(60):
-        chosen = rng.choice(K, size=rng.integers(1, 6), replace=False, p=often / often.sum())
+        chosen = rng.choice(k, size=rng.integers(1, 6), replace=False, p=often / often.sum())
         p = int(rng.integers(0, len(chosen) + 1))
         w, q = float(rng.normal()), len(chosen) - p
         leaves.append((w, chosen[:p], chosen[p:]))
@@ -46,15 +46,15 @@ def conjunctions(seed: int) -> Game:
     return score, truth
 
 
-def cubes(seed: int) -> Game:
+def cubes(seed: int, k: int = K) -> Game:
     """Every three features interact: (Σ w x)³ + Σ u x, whose contributions follow from moments.
 
     With E over orders of the coalition before player i: E[(S + w)³ - S³], S the sum of the w before.
     """
     rng = np.random.default_rng(seed)
-    w, u = rng.normal(size=(2, K)) / np.sqrt(K)
-    truth = np.empty(K)
-    for i in range(K):
+    w, u = rng.normal(size=(2, k)) / np.sqrt(k)
+    truth = np.empty(k)
+    for i in range(k):
         others = np.delete(w, i)
         # A player comes before i with probability 1/2, two of them with 1/3.
         first, both = others.sum(), np.sum(others**2)
@@ -66,13 +66,13 @@ def cubes(seed: int) -> Game:
 GAMES = {"sparse": conjunctions, "dense": cubes}
 
 
-def covered(games: Callable[[int], Game], **options: Any) -> tuple[float, int]:
+def covered(games: Callable[[int, int], Game], k: int = K, **options: Any) -> tuple[float, int]:
     """Return the share of 95 % intervals that hold the truth, over features that have an effect."""
     held: list[bool] = []
     for number in range(N_GAMES):
-        score, truth = games(number)
-        model = CallableAdapter(score, [f"x{i}" for i in range(K)])
-        found = pairwise(model, [0] * K, [1] * K, seed=number // GAMES_A_SAMPLE, **options)
+        score, truth = games(number, k)
+        model = CallableAdapter(score, [f"x{i}" for i in range(k)])
+        found = pairwise(model, [0] * k, [1] * k, seed=number // GAMES_A_SAMPLE, **options)
         assert found.standard_errors is not None
         assert found.degrees_of_freedom is not None
         reach = stdtrit(found.degrees_of_freedom, 0.975) * np.asarray([*found.standard_errors.values()])
@@ -91,6 +91,15 @@ def assert_as_often_as_said(share: float, n: int) -> None:
 @pytest.mark.parametrize("rows_a_player", [5, 8, 16, 32, 64])
 def test_intervals_of_regressions_cover(game: str, rows_a_player: int) -> None:
     assert_as_often_as_said(*covered(GAMES[game], method="regression", max_rows=rows_a_player * K + 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(("k", "max_rows"), [(13, 4096), (14, 4096), (13, 7000)])
+def test_intervals_cover_where_a_large_share_of_all_coalitions_is_drawn(
+    game: str, k: int, max_rows: int
+) -> None:
+    assert_as_often_as_said(*covered(GAMES[game], k, max_rows=max_rows))
 
 
 @pytest.mark.slow

@@ -23,7 +23,9 @@ GAMES = 512
 Floats = NDArray[np.float64]
 
 
-def calibrated(fit: Fit, members: NDArray[np.bool_], weights: Floats, seed: int, n_parts: int) -> Fit:
+def calibrated(
+    fit: Fit, members: NDArray[np.bool_], weights: Floats, share: Floats, seed: int, n_parts: int
+) -> Fit:
     """Return the fit with errors that are right, in the mean of their squares, for random games.
 
     Parameters
@@ -31,18 +33,45 @@ def calibrated(fit: Fit, members: NDArray[np.bool_], weights: Floats, seed: int,
     members : bool array, shape (n, k)
     weights : float64 array, shape (n,)
         Of the equations; 1 in the mean.
+    share : float64 array, shape (n,)
+        Which share of the coalitions of its size are drawn.
     """
-    target = random_games(members, weights, seed)
-    found, errors = estimates(target, fit, n_parts=n_parts, k=members.shape[1])
-    stated = float(np.sum(errors**2))
-    factor = math.sqrt(float(np.sum(found**2)) / stated) if stated > 0.0 else 1.0
+    triples, noise = random_games(members, weights, seed)
+    drawn = gain_of_all(members)
+    # Noise is part of the game: what it adds to the contributions themselves is no error, but for what it
+    # adds by the coalitions that were not drawn.
+    own = drawn * share[:, None]
+    undrawn = np.sum(drawn * drawn, axis=1) * share * (1.0 - share)
+    needed = []
+    for target, truth, missing in (
+        (triples, 0.0, 0.0),
+        (noise, noise @ own, GAMES * NOISE * float(np.sum(undrawn / weights))),
+    ):
+        found, errors = estimates(target, fit, n_parts=n_parts, k=members.shape[1])
+        stated = float(np.sum(errors**2))
+        if stated > 0.0:
+            needed.append((float(np.sum((found - truth) ** 2)) + missing) / stated)
+    factor = math.sqrt(sum(needed) / len(needed)) if needed else 1.0
     return fit._replace(
         scaled=fit.scaled * factor, explained=fit.explained * factor, taken=fit.taken * factor
     )
 
 
-def random_games(members: NDArray[np.bool_], weights: Floats, seed: int) -> Floats:
-    """Return the right sides of the equations for games without contributions, shape (games, n)."""
+def gain_of_all(members: NDArray[np.bool_]) -> Floats:
+    """Return what contributions take of each right side where these are all coalitions: shape (n, k).
+
+    That is 2 k / (C(k, s) s (k - s)) for a member, less s / k of it, with the number drawn for C(k, s).
+    """
+    k, size = members.shape[1], members.sum(axis=1)
+    # A coalition of half of the players stands for its complement, too.
+    of_size = np.bincount(size)[size] * np.where(2 * size == k, 2.0, 1.0)
+    scale = 2.0 * k / (of_size * size * (k - size))
+    found: Floats = scale[:, None] * (members - (size / k)[:, None])
+    return found
+
+
+def random_games(members: NDArray[np.bool_], weights: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Return right sides of triples without contributions, and of noise: both of shape (games, n)."""
     n, k = members.shape
     signs, size = 1.0 - 2.0 * members, members.sum(axis=1)
     keys = words(seed, 0, GAMES * k, range(1), Purpose.SYNTHETIC)[0].reshape(GAMES, k)
@@ -53,10 +82,9 @@ def random_games(members: NDArray[np.bool_], weights: Floats, seed: int) -> Floa
     )
     noise = np.asarray((1.0 - 2.0 * flips) * np.sqrt(NOISE / weights), dtype=np.float64)
     if k < 3:
-        return noise
+        return np.zeros_like(noise), noise
     product = signs[:, players[:, 0]] * signs[:, players[:, 1]] * signs[:, players[:, 2]]
     inside = members[:, players[:, 0]] * 1.0 + members[:, players[:, 1]] + members[:, players[:, 2]]
     # What the even share of the sum, -2, and the Shapley values, -2/3 each, explain.
     explained = (1.0 - 2.0 * size / k)[:, None] - 2.0 / 3.0 * (inside - 3.0 * size[:, None] / k)
-    found: Floats = (product - explained).T + noise
-    return found
+    return (product - explained).T, noise

@@ -69,15 +69,16 @@ def sample_coalitions(k: int, n_pairs: int, seed: int) -> CoalitionSample:
     weights = np.where(2 * size == k, 0.5, 1.0) / (np.bincount(size)[size] * size * (k - size))
     weights /= weights.mean()
     n_parts = min(PARTS, len(members))
+    # A size that was drawn completely has no sampling error.
+    spread = np.sqrt(1.0 - fraction)
     fit = fitted(
         members.astype(np.float64),
         weights,
-        # A size that was drawn completely has no sampling error.
-        np.sqrt(1.0 - fraction),
+        spread,
         n_seen=n_seen(k, len(members)),
         n_parts=n_parts,
     )
-    fit = calibrated(fit, members, weights, seed, n_parts)
+    fit = calibrated(fit, members, weights, fraction, seed, n_parts)
     for array in (members, *fit):
         array.flags.writeable = False
     return CoalitionSample(members, fit, n_parts)
