@@ -20,6 +20,9 @@ from ranklens.kernels.coalition_regression import NOISE, Fit, estimates
 GAMES = 512
 """Random games that are fitted; the factor is known to 2 % then."""
 
+WIDE = 128
+"""Players beyond which a quarter of the games tells as much, since each has so many errors."""
+
 Floats = NDArray[np.float64]
 
 
@@ -45,7 +48,7 @@ def calibrated(
     needed = []
     for target, truth, missing in (
         (triples, 0.0, 0.0),
-        (noise, noise @ own, GAMES * NOISE * float(np.sum(undrawn / weights))),
+        (noise, noise @ own, len(noise) * NOISE * float(np.sum(undrawn / weights))),
     ):
         found, errors = estimates(target, fit, n_parts=n_parts, k=members.shape[1])
         stated = float(np.sum(errors**2))
@@ -73,10 +76,11 @@ def gain_of_all(members: NDArray[np.bool_]) -> Floats:
 def random_games(members: NDArray[np.bool_], weights: Floats, seed: int) -> tuple[Floats, Floats]:
     """Return right sides of triples without contributions, and of noise: both of shape (games, n)."""
     n, k = members.shape
+    games = GAMES if k <= WIDE else GAMES // 4
     signs, size = 1.0 - 2.0 * members, members.sum(axis=1)
-    keys = words(seed, 0, GAMES * k, range(1), Purpose.SYNTHETIC)[0].reshape(GAMES, k)
+    keys = words(seed, 0, games * k, range(1), Purpose.SYNTHETIC)[0].reshape(games, k)
     players = np.argsort(keys, axis=1, kind="stable")[:, :3]
-    bits = words(seed, 0, GAMES, range(1, 2 + n // 64), Purpose.SYNTHETIC)
+    bits = words(seed, 0, games, range(1, 2 + n // 64), Purpose.SYNTHETIC)
     flips = np.unpackbits(
         np.ascontiguousarray(bits.T, dtype="<u8").view(np.uint8), axis=1, bitorder="little", count=n
     )

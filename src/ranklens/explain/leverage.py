@@ -33,6 +33,9 @@ LISTED = 4
 SEEN = 1024
 """Coalitions that the interactions are fitted to: more cost more than they bring."""
 
+MANY = 2**1000
+"""Coalitions beyond which it no longer matters how many there are; a float holds it."""
+
 Members = NDArray[np.bool_]
 
 
@@ -118,8 +121,11 @@ def topped_up(members: Members, size: int, seed: int) -> Members:
 
 
 def pairs_of_size(k: int, size: int) -> int:
-    """Return how many coalitions of `size` there are, a pair of complements counted once."""
-    return math.comb(k, size) // (2 if 2 * size == k else 1)
+    """Return how many coalitions of `size` there are, at most `MANY`, a pair of complements counted once."""
+    logarithm = math.lgamma(k + 1) - math.lgamma(size + 1) - math.lgamma(k - size + 1)
+    if logarithm > math.log(MANY) + 2.0:
+        return MANY
+    return min(MANY, math.comb(k, size) // (2 if 2 * size == k else 1))
 
 
 def allocation(k: int, n_pairs: int) -> dict[int, int]:

@@ -84,8 +84,9 @@ class Budget:
 
     def _exact(self, k: int) -> Choice:
         if (k > 1 and 2**k > max(DEFAULT_ROWS, self.max_rows)) or k > MOST_PLAYERS:
+            rows = f"2^{k} = {2**k}" if k < 64 else f"2^{k}"
             raise ValueError(
-                f"{k} features differ, so that method='exact' takes 2^{k} = {2**k} model rows, and "
+                f"{k} features differ, so that method='exact' takes {rows} model rows, and "
                 f"max_rows is {self.max_rows}; raise it (to 2^{MOST_PLAYERS} at most), or sample"
             )
         return Choice("exact")
