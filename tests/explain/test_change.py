@@ -299,3 +299,16 @@ def test_columns_without_names_are_not_taken_for_features_of_both(others):
     old, new = linear(1, 0, 0.2), linear(1, 0.7, -0.2, names=others)
     with pytest.raises(DataError, match="'q00' have no names"):
         explain_change(old, new, queries_of(), "nDCG")
+
+
+def test_no_call_of_a_model_has_more_rows_than_were_asked_for():
+    calls = []
+
+    def watched(*weights):
+        return adapt(lambda x: calls.append(len(x)) or x @ np.asarray(weights), NAMES)
+
+    found = explain_change(watched(1, 0, 0.2), watched(1, 0.7, -0.2), queries_of(), "nDCG", batch_rows=50)
+    assert max(calls) == 50
+    assert found.swaps == explain_change(linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries_of(), "nDCG").swaps
+    with pytest.raises(ValueError, match="batch_rows"):
+        explain_change(linear(1, 0, 0.2), linear(1, 0.7, -0.2), queries_of(), "nDCG", batch_rows=0)

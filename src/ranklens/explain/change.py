@@ -106,10 +106,12 @@ def explain_change(
     """
     if max_swaps is not None:
         check_positive("max_swaps", max_swaps)
+    if batch_rows is not None:
+        check_positive("batch_rows", batch_rows)
     found = judged_queries(queries)
     parsed = parse_measure(measure)
-    models = [model_for(model, found[0]) for model in (model_a, model_b)]
-    sides = [_side(name, model, found, models) for name, model in zip("ab", models, strict=True)]
+    models = [model_for(model, found) for model in (model_a, model_b)]
+    sides = [_side(name, model, found, models, batch_rows) for name, model in zip("ab", models, strict=True)]
     _require_names(models, found)
     path = Path.of(sides, parsed)
     effects = Effects(sides, path)
@@ -141,8 +143,10 @@ def _require_names(models: Sequence[Model], queries: Sequence[QueryFeatures]) ->
             )
 
 
-def _side(name: str, model: Model, queries: list[QueryFeatures], models: list[Model]) -> Side:
+def _side(
+    name: str, model: Model, queries: list[QueryFeatures], models: list[Model], batch_rows: int | None
+) -> Side:
     try:
-        return Side.of(model, queries, models)
+        return Side.of(model, queries, models, batch_rows)
     except ModelError as error:
         raise ModelError(f"model_{name}: {error}") from error

@@ -30,13 +30,13 @@ class Side:
     scores: Floats
 
     @classmethod
-    def of(cls, model: Model, queries: Any, models: Sequence[Model]) -> Side:
+    def of(cls, model: Model, queries: Any, models: Sequence[Model], batch_rows: int | None = None) -> Side:
         backend = backend_for(model, queries)
         with backend.precise():
             others = {name for other in models for name in other.names}
             stack = stacked(queries, model.names, others=others)
             n = int(stack.starts[-1])
-            scorer = Scorer(model, stack, backend, (), call_size(len(model.names)))
+            scorer = Scorer(model, stack, backend, (), batch_rows or call_size(len(model.names)))
             scores = to_host(scorer.originals(np.arange(n), n))[0].astype(np.float64)
             scorer.again()
             scorer.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ranklens.arrays import Seed, seed_of, to_host
 from ranklens.core import DataError
 from ranklens.core.importances import ListwiseImportance
 from ranklens.explain.asking import call_size
+from ranklens.explain.category_codes import require_codes
 from ranklens.explain.method import check_positive
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import adapt
@@ -110,7 +111,7 @@ def listwise(
     if batch_rows is not None:
         check_positive("batch_rows", batch_rows)
     measured = parse_measure(measure)
-    adapted = model_for(model, found[0])
+    adapted = model_for(model, found)
     players = players_of(adapted.names, groups)
     backend = backend_for(adapted, found)
     most_rows = batch_rows or call_size(len(adapted.names))
@@ -219,11 +220,13 @@ class _Listwise:
                 )
 
 
-def model_for(model: Any, query: QueryFeatures) -> Model:
+def model_for(model: Any, queries: Sequence[QueryFeatures]) -> Model:
     """Adapt `model`; a function that knows no names takes those of the queries, where they have some."""
-    adapted = _adapted(model, query)
-    if query.names is None:
-        adapted.require_order(f"query {query.query_id!r}")
+    adapted = _adapted(model, queries[0])
+    for query in queries:
+        if query.names is None:
+            adapted.require_order(f"query {query.query_id!r}")
+    require_codes(adapted, queries)
     return adapted
 
 

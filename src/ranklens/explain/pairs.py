@@ -11,6 +11,7 @@ from ranklens.arrays import Seed, resolve_backend, seed_of
 from ranklens.core import DataError
 from ranklens.core.explanations import PairwiseExplanation, PairwiseExplanations
 from ranklens.explain.asking import require_repeatable
+from ranklens.explain.category_codes import coded
 from ranklens.explain.closed_form import closed_form, explain_trees
 from ranklens.explain.method import DEFAULT_ROWS, ENDS, Budget, check_positive
 from ranklens.explain.models.base import Model
@@ -177,6 +178,7 @@ def _explained(
     for rows, what in ((a, "a"), (b, "b")):
         if not adapted.ordered and feature_names(rows) is None:
             adapted.require_order(what)
+    a, b = coded(a, adapted, "a"), coded(b, adapted, "b")
     players, batch, number = players_of(adapted.names, groups), checked_batch(batch_rows), seed_of(seed)
     trees = closed_form(adapted, budget.method)
     backend = adapted.backend_for(a) if trees is None else resolve_backend(a)

@@ -34,7 +34,7 @@ def one_row(values: Any, names: Sequence[str], what: str) -> Rows:
     DataError
         When a name is missing or no feature, the shape is another, or a value is no number.
     """
-    rows = many_rows([values] if _is_record(values) else values, names, what, single=True)
+    rows = many_rows([values] if is_record(values) else values, names, what, single=True)
     if rows.shape[0] != 1:
         raise DataError(f"{what} holds {rows.shape[0]} rows; give one document, or call pairwise_many")
     return rows
@@ -45,10 +45,10 @@ def many_rows(values: Any, names: Sequence[str], what: str, *, single: bool = Fa
 
     `values` may be a frame, a mapping of names to columns, a sequence of mappings, or an array, shape (n, k).
     """
-    columns = _record(values) if isinstance(values, Mapping) else frame_columns(values)
+    columns = record_of(values) if isinstance(values, Mapping) else frame_columns(values)
     if columns is not None:
         return _from_columns(columns, names, what)
-    if isinstance(values, (list, tuple)) and values and _is_record(values[0]):
+    if isinstance(values, (list, tuple)) and values and is_record(values[0]):
         return _from_records(values, names, what)
     rows = to_host(values)[0] if is_array(values) else _numbers(values, what)
     if rows.ndim == 1 and single:
@@ -112,7 +112,7 @@ def feature_names(values: Any) -> list[str] | None:
     if columns is not None:
         return list(columns)
     first = values[0] if isinstance(values, (list, tuple)) and values else values
-    return [str(name) for name in _record(first)] if _is_record(first) else None
+    return [str(name) for name in record_of(first)] if is_record(first) else None
 
 
 def n_features(values: Any) -> int:
@@ -141,20 +141,22 @@ def frame_columns(values: Any) -> Mapping[str, Any] | None:
     return {str(name): values[name] for name in names}
 
 
-def _is_record(values: Any) -> bool:
+def is_record(values: Any) -> bool:
+    """Whether the values are one row, or columns, in a mapping or a series of pandas."""
     # A series of pandas knows the names of its values; one of polars does not.
     named = hasattr(values, "index") and hasattr(values, "to_dict") and not hasattr(values, "columns")
     return isinstance(values, Mapping) or named
 
 
-def _record(values: Any) -> Mapping[str, Any]:
+def record_of(values: Any) -> Mapping[str, Any]:
+    """Return a record as a mapping of names."""
     named = values if isinstance(values, Mapping) else values.to_dict()
     return {str(name): value for name, value in named.items()}
 
 
 def _from_records(records: Sequence[Any], names: Sequence[str], what: str) -> Rows:
     rows = []
-    for record in map(_record, records):
+    for record in map(record_of, records):
         check_names(record, names, what)
         rows.append(_numbers([record[name] for name in names], what, names))
     found = np.stack(rows)
@@ -189,16 +191,27 @@ def check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> No
 
 def _numbers(values: Any, what: str, names: Sequence[str] | None = None) -> Rows:
     try:
-        found = np.asarray(values)
-        if found.dtype.kind not in "fiub":
+        found = _typed(np.asarray(values))
+        if found.dtype.kind not in "fiubmMc":
             # None stands for a missing value in frames and dictionaries.
             found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         where = f" ({_culprit(values, names)})" if names is not None else ""
-        advice = "; give categories by the codes of the model" if "to float: '" in str(error) else ""
+        advice = "; give categories of a model by their codes" if "to float: '" in str(error) else ""
         raise DataError(f"{what} holds values that are no numbers{where}: {error}{advice}") from error
+    if found.dtype.kind in "mMc":
+        raise DataError(f"{what} holds {found.dtype} values; features must be real numbers")
     require_exact_beside_floats(values, found, what)
     return found
+
+
+def _typed(found: Rows) -> Rows:
+    """Return objects with a date or a complex number among them as an array of that; others as they are."""
+    odd = [item for item in found.ravel().tolist() if isinstance(item, _ODD)] if found.dtype == object else ()
+    return np.asarray(odd[:1]) if odd else found
+
+
+_ODD = (np.datetime64, np.timedelta64, complex, np.complexfloating)
 
 
 def _culprit(values: Sequence[Any], names: Sequence[str]) -> str:

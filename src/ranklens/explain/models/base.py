@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class Model(ABC):
 
     first_feature: int | None = None
     """The number of its first column in such files; None where they may count from 0 or from 1."""
+
+    categories: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    """The categories, in the order of their codes, that the model was given by frames of pandas, by feature.
+
+    An empty sequence says that they are known to it, and not here.
+    """
 
     ordered = True
     """Whether the order of its columns is known, so that they may be given without names."""
@@ -157,7 +164,10 @@ class Model(ABC):
             from ranklens.explain.rows import frame_columns, many_rows
 
             if frame_columns(points) is not None:
-                return self.checked_scores(many_rows(points, self.names, "points"))
+                from ranklens.explain.category_codes import coded
+
+                rows = coded(points, self, "points")
+                return self.checked_scores(many_rows(rows, self.names, "points"))
         self.require_order("points")
         return self.checked_scores(points)
 

@@ -14,8 +14,8 @@ from ranklens.explain.models.tree_model import EnsembleModel
 from ranklens.explain.models.xgboost import XGBoostDump, XGBoostTrees
 from ranklens.explain.trees import UnsupportedTreesError
 from ranklens.explain.trees.catboost_json import parse_catboost
-from ranklens.explain.trees.lightgbm_text import parse_lightgbm
-from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump
+from ranklens.explain.trees.lightgbm_text import pandas_categories, parse_lightgbm
+from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump, trained_categories
 from ranklens.io.compression import compression_of, decompress
 
 Names = tuple[str, ...] | None
@@ -108,7 +108,7 @@ def _lightgbm(text: str, names: Names, file: str) -> Model:
         from ranklens.explain.models.lightgbm import LightGBMModel
 
         return LightGBMModel(_lightgbm_library(file).Booster(model_str=text), names)
-    return EnsembleModel(parsed.ensemble, names or parsed.names)
+    return EnsembleModel(parsed.ensemble, names or parsed.names, pandas_categories(text))
 
 
 def _lightgbm_library(file: str) -> Any:
@@ -123,7 +123,7 @@ def _lightgbm_library(file: str) -> Any:
 def _xgboost(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost(text, source=file)
     numbered = tuple(f"f{i}" for i in range(parsed.ensemble.n_features))
-    return XGBoostTrees(parsed.ensemble, names or parsed.names or numbered)
+    return XGBoostTrees(parsed.ensemble, names or parsed.names or numbered, trained_categories(text))
 
 
 def _xgboost_dump(text: str, names: Names, file: str) -> Model:

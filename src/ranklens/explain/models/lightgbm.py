@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklens.core import ModelError
 from ranklens.explain.models.tree_model import TreeModel
 from ranklens.explain.trees import TreeEnsemble
-from ranklens.explain.trees.lightgbm_text import parse_lightgbm
+from ranklens.explain.trees.lightgbm_text import pandas_categories, parse_lightgbm
 
 
 class LightGBMModel(TreeModel):
@@ -45,6 +45,11 @@ class LightGBMModel(TreeModel):
                 f"the LightGBM model has {booster.num_feature()} features, and names holds {len(self.names)}"
             )
         self.booster = booster
+
+    @functools.cached_property
+    def categories(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
+        found = pandas_categories(self.booster.model_to_string())
+        return {self.names[column]: some for column, some in found.items()}
 
     def predict(self, points: Any) -> Any:
         return self.booster.predict(points, raw_score=True) / self._averaged

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,8 @@ class EnsembleModel(TreeModel):
     ensemble : TreeEnsemble
     names : iterable of str
         The features, in the order of the columns.
+    categories : mapping of int to sequence, optional
+        By column, see `Model.categories`.
 
     Raises
     ------
@@ -95,13 +98,19 @@ class EnsembleModel(TreeModel):
 
     kind = "the tree ensemble"
 
-    def __init__(self, ensemble: TreeEnsemble, names: Iterable[str]) -> None:
+    def __init__(
+        self,
+        ensemble: TreeEnsemble,
+        names: Iterable[str],
+        categories: Mapping[int, Sequence[Any]] = MappingProxyType({}),
+    ) -> None:
         super().__init__(names)
         if len(self.names) != ensemble.n_features:
             raise ModelError(
                 f"{self.kind} has {ensemble.n_features} features, and names holds {len(self.names)}"
             )
         self.ensemble = ensemble
+        self.categories = {self.names[column]: some for column, some in categories.items()}
 
     def read_trees(self) -> TreeEnsemble:
         return self.ensemble

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklens.core import ModelError
 from ranklens.explain.models.tree_model import EnsembleModel, TreeModel
 from ranklens.explain.trees import TreeEnsemble
-from ranklens.explain.trees.xgboost_json import parse_xgboost
+from ranklens.explain.trees.xgboost_json import parse_xgboost, trained_categories
 
 
 class XGBoostModel(TreeModel):
@@ -51,6 +52,13 @@ class XGBoostModel(TreeModel):
             raise ModelError(f"the XGBoost model has {n} features, and names holds {len(self.names)}")
         self.booster = booster
         self.missing = _missing(model)
+
+    @functools.cached_property
+    def categories(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
+        if "c" not in (self.booster.feature_types or ()):
+            return {}
+        found = trained_categories(self.booster.save_raw("json"))
+        return {self.names[column]: some for column, some in found.items()}
 
     def predict(self, points: Any) -> Any:
         booster = self.booster

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,8 @@ _MISSING_SHIFT = 2
 _MISSING_ZERO = 1
 _MISSING_NAN = 2
 _WORD_BITS = 32
+_PANDAS = re.compile(r"^pandas_categorical:(\[.*\])$", re.MULTILINE)
+_CATEGORICAL_FEATURES = re.compile(r"^\[categorical_feature: ([\d,]*)\]$", re.MULTILINE)
 _END = "\nend of trees"
 
 
@@ -31,6 +36,25 @@ class LightGBMText:
     names: tuple[str, ...]
     objective: str
     ensemble: TreeEnsemble
+
+
+def pandas_categories(text: str) -> dict[int, tuple[Any, ...]]:
+    """Return the categories of pandas that a model was trained on, by column, in the order of their codes.
+
+    The file lists them in the order of the frame's categorical columns. Where these are not just the model's
+    categorical features (ordered categories are none), which belongs to which column is not known: then
+    every column has the empty tuple.
+    """
+    found = _PANDAS.search(text)
+    listed = json.loads(found[1]) if found is not None else None
+    if not listed:
+        return {}
+    parameter = _CATEGORICAL_FEATURES.search(text)
+    columns = sorted({int(column) for column in parameter[1].split(",") if column}) if parameter else []
+    if len(columns) != len(listed):
+        names = next(line for line in text.splitlines() if line.startswith("feature_names="))
+        return dict.fromkeys(range(len(names.split(" "))), ())
+    return {column: tuple(some) for column, some in zip(columns, listed, strict=True)}
 
 
 def parse_lightgbm(text: str, *, source: str | None = None) -> LightGBMText:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,29 @@ def _parsed(learner: dict[str, Any]) -> XGBoostJSON:
         raise ValueError("it has no features")
     ensemble = TreeEnsemble.of(trees, n_features, offset=offset, single=True, downwards=True)
     return XGBoostJSON(tuple(learner.get("feature_names", ())), ensemble)
+
+
+def trained_categories(text: str | bytes | bytearray) -> dict[int, tuple[Any, ...]]:
+    """Return the categories that a frame gave to a model, by column, in the order of their codes.
+
+    XGBoost keeps them since version 3.1; the empty tuple stands for texts that it damages.
+    """
+    with parsing("XGBoost model in JSON", "save one with booster.save_model('model.json')", None):
+        booster = json.loads(text)["learner"]["gradient_booster"]
+        grown = booster["gbtree"]["model"] if "gbtree" in booster else booster.get("model", {})
+        kept = (grown.get("cats") or {}).get("enc", ())
+        return {column: _encoded(some) for column, some in enumerate(kept) if some["values"]}
+
+
+def _encoded(kept: dict[str, Any]) -> tuple[Any, ...]:
+    """Return numbers as they are, and texts cut from their bytes; nothing where these may be cut wrongly."""
+    if "offsets" not in kept:
+        return tuple(kept["values"])
+    # Of pandas' texts XGBoost counts the characters, and so cuts off bytes of those beyond ASCII.
+    if min(kept["values"], default=0) < 0:
+        return ()
+    letters = bytes(kept["values"]).decode("ascii")
+    return tuple(letters[start:stop] for start, stop in pairwise(kept["offsets"]))
 
 
 def parse_xgboost_dump(
