@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ranklens.arrays import device_of, namespace
 from ranklens.kernels.interactions import among_themselves, beyond_contributions, same_size
+from ranklens.kernels.scales import own_unit
 
 Array = Any
 
@@ -102,8 +103,10 @@ def estimates(target: Array, fit: Fit, *, n_parts: int, k: Any) -> tuple[Array, 
         error = error + by_parts(target[:, n_seen:], fit.scaled[n_seen:, :], n_parts)
         error = error - found[None, :, :] @ fit.explained - deleted[None, :, :] @ fit.taken
     error = error - xp.mean(error, axis=0, keepdims=True)
+    unit = own_unit(error, (0, 2))
+    error = error / unit
     scale = n_parts / max(n_parts - 1, 1)
-    return found, xp.sqrt(xp.sum(error * error, axis=0) * scale)
+    return found, unit[0, :, :] * xp.sqrt(xp.sum(error * error, axis=0) * scale)
 
 
 def by_parts(target: Array, scaled: Array, n_parts: int) -> Array:

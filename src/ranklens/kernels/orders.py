@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 from ranklens.arrays import device_of, namespace
+from ranklens.kernels.scales import own_unit
 
 Array = Any
 
@@ -116,6 +117,8 @@ def estimates(by_order: Array, n: Any, k: Any, allowed: Allowance, *, together: 
     mean = xp.sum(samples, axis=1) / n
     there = (xp.arange(samples.shape[1], device=device_of(by_order)) < n)[None, :, None]
     deviations = xp.where(there, samples - mean[:, None, :], 0.0)
+    unit = own_unit(deviations, (1, 2))
+    deviations, samples = deviations / unit, samples / unit
     variance = xp.sum(deviations * deviations, axis=1) / allowed.freedom
     usual = xp.sum(variance, axis=1, keepdims=True) / k
     steps = xp.abs(samples[:, 1:, :] - samples[:, :-1, :])
@@ -125,7 +128,7 @@ def estimates(by_order: Array, n: Any, k: Any, allowed: Allowance, *, together: 
     # What agrees shows its skewness by that.
     inflated = variance * (1 + allowed.by_skewness * skew * (1 - agree))
     unseen = usual * (agree + allowed.where_none_agree * (1 - agree))
-    return mean, xp.sqrt((inflated + allowed.one_more * unseen) / n)
+    return mean, unit[:, 0, :] * xp.sqrt((inflated + allowed.one_more * unseen) / n)
 
 
 def squared_skewness(deviations: Array, n: Any, weights: Array, allowed: Allowance) -> Array:
