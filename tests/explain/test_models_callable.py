@@ -367,3 +367,12 @@ def test_names_are_checked() -> None:
         adapt(1.5, ["x"])
     model = CallableAdapter(worked, NAMES)
     assert adapt(model) is model
+
+
+def test_masked_scores_are_none() -> None:
+    rows = np.zeros((3, 2))
+    whole = np.ma.masked_array([1.0, 2.0, 3.0], [False, False, False])
+    assert CallableAdapter(lambda x: whole, ["x", "y"]).score(rows).tolist() == [1.0, 2.0, 3.0]
+    part = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, True])
+    with pytest.raises(ModelError, match="returned masked scores, 2 of 3"):
+        CallableAdapter(lambda x: part, ["x", "y"]).score(rows)

@@ -82,7 +82,9 @@ def _model(path: str, names: Sequence[str] | None, options: Mapping[str, Any]) -
     try:
         return load_model(path, names, allow_pickle=options["allow_pickle"])
     except UnsafeModelError as error:
-        raise UseError(str(error).replace("pass allow_pickle=True", "add --allow-pickle")) from error
+        raise UseError(
+            str(error).replace("pass load_model allow_pickle=True", "add --allow-pickle")
+        ) from error
     except ValueError as error:
         if names is not None or "names is missing" not in str(error):
             raise

@@ -62,7 +62,7 @@ def load_model(
     if kind == "pickle" and not allow_pickle:
         raise UnsafeModelError(
             f"{file} is a pickle, and loading it would run whatever code it holds; if you trust it, pass "
-            "allow_pickle=True"
+            "load_model allow_pickle=True"
         )
     try:
         loaded = _LOADERS[kind](data)

@@ -197,7 +197,7 @@ def _numbers(values: Any, what: str, names: Sequence[str] | None = None) -> Rows
             found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         where = f" ({_culprit(values, names)})" if names is not None else ""
-        advice = "; give categories of a model by their codes" if "to float: '" in str(error) else ""
+        advice = "; give categories by the codes of the model" if "to float: '" in str(error) else ""
         raise DataError(f"{what} holds values that are no numbers{where}: {error}{advice}") from error
     if found.dtype.kind in "mMc":
         raise DataError(f"{what} holds {found.dtype} values; features must be real numbers")

@@ -207,6 +207,11 @@ class Model(ABC):
         shape = tuple(scores.shape)
         if shape not in ((n,), (n, 1)):
             raise ModelError(f"{self.kind} returned {misshapen(shape, n)}; one score a row is needed")
+        masked = np.ma.getmaskarray(answer) if isinstance(answer, np.ma.MaskedArray) else np.zeros(0)
+        if masked.any():
+            raise ModelError(
+                f"{self.kind} returned masked scores, {int(masked.sum())} of {n}; one score a row is needed"
+            )
         if isinstance(scores, np.ndarray) and scores.dtype.kind not in "fiub":
             raise ModelError(f"{self.kind} returned {scores.dtype} values; scores must be real numbers")
         if not isinstance(points, np.ndarray) and isinstance(scores, np.ndarray):
@@ -250,6 +255,21 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
         twice = next(name for i, name in enumerate(found) if name in found[:i])
         raise ValueError(f"names holds {twice!r} twice; features must have distinct names")
     return found
+
+
+def names_for(known: Sequence[str], given: Iterable[str] | None, kind: str) -> tuple[str, ...]:
+    """Return the model's own names, or those given; a `ModelError` when they are its own in another order."""
+    own = tuple(map(str, known))
+    if given is None:
+        return own
+    names = checked_names(given)
+    if names != own and set(names) == set(own):
+        at = next(i for i, name in enumerate(own) if names[i] != name)
+        raise ModelError(
+            f"names holds {kind}'s own features in another order: its column {at} is {own[at]!r} and not "
+            f"{names[at]!r}; leave names out, and give data their own names"
+        )
+    return names
 
 
 def _host(answer: Any, kind: str) -> Any:

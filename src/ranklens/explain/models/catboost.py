@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.core import ModelError
+from ranklens.explain.models.base import names_for
 from ranklens.explain.models.tree_model import TreeModel
 from ranklens.explain.trees import TreeEnsemble
 from ranklens.explain.trees.catboost_json import parse_catboost
@@ -39,7 +40,7 @@ class CatBoostModel(TreeModel):
 
     def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
         known = model.feature_names_
-        super().__init__(known if names is None else names)
+        super().__init__(names_for(known, names, self.kind))
         if len(self.names) != len(known):
             raise ModelError(
                 f"the CatBoost model has {len(known)} features, and names holds {len(self.names)}"

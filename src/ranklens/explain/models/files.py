@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.core import DataError, MissingDependencyError
-from ranklens.explain.models.base import Model
+from ranklens.explain.models.base import Model, names_for
+from ranklens.explain.models.lightgbm import LightGBMModel
 from ranklens.explain.models.tree_model import EnsembleModel
 from ranklens.explain.models.xgboost import XGBoostDump, XGBoostTrees
 from ranklens.explain.trees import UnsupportedTreesError
@@ -105,10 +106,10 @@ def _lightgbm(text: str, names: Names, file: str) -> Model:
     try:
         parsed = parse_lightgbm(text, source=file)
     except UnsupportedTreesError:
-        from ranklens.explain.models.lightgbm import LightGBMModel
-
         return LightGBMModel(_lightgbm_library(file).Booster(model_str=text), names)
-    return EnsembleModel(parsed.ensemble, names or parsed.names, pandas_categories(text))
+    return EnsembleModel(
+        parsed.ensemble, names_for(parsed.names, names, LightGBMModel.kind), pandas_categories(text)
+    )
 
 
 def _lightgbm_library(file: str) -> Any:
@@ -123,7 +124,8 @@ def _lightgbm_library(file: str) -> Any:
 def _xgboost(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost(text, source=file)
     numbered = tuple(f"f{i}" for i in range(parsed.ensemble.n_features))
-    return XGBoostTrees(parsed.ensemble, names or parsed.names or numbered, trained_categories(text))
+    named = names_for(parsed.names or numbered, names, XGBoostTrees.kind)
+    return XGBoostTrees(parsed.ensemble, named, trained_categories(text))
 
 
 def _xgboost_dump(text: str, names: Names, file: str) -> Model:

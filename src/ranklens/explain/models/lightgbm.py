@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklens.core import ModelError
+from ranklens.explain.models.base import names_for
 from ranklens.explain.models.tree_model import TreeModel
 from ranklens.explain.trees import TreeEnsemble
 from ranklens.explain.trees.lightgbm_text import pandas_categories, parse_lightgbm
@@ -39,7 +40,7 @@ class LightGBMModel(TreeModel):
 
     def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
         booster = model if hasattr(model, "model_to_string") else model.booster_
-        super().__init__(booster.feature_name() if names is None else names)
+        super().__init__(names_for(booster.feature_name(), names, self.kind))
         if len(self.names) != booster.num_feature():
             raise ModelError(
                 f"the LightGBM model has {booster.num_feature()} features, and names holds {len(self.names)}"

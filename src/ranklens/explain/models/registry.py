@@ -40,7 +40,7 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
     ----------
     model : object
         A LightGBM, XGBoost, CatBoost, scikit-learn or ONNX model, or the path of a file of one or of RankLib
-        (see `read_model`); a torch module; a JAX function, equinox or flax module; any other function from an
+        (see `load_model`); a torch module; a JAX function, equinox or flax module; any other function from an
         (n, k) array to n scores; or a `Model`, which is returned as it is. A plain function is taken for one
         of JAX when it is given `params`, is jitted, or uses something of JAX by name; likewise for torch.
     names : iterable of str, optional
@@ -54,6 +54,8 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
 
     Raises
     ------
+    ModelError
+        When an estimator is not fitted.
     ValueError
         When the names are needed and missing.
     TypeError
@@ -67,11 +69,12 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
     if isinstance(model, Model):
         return model
     if isinstance(model, (str, os.PathLike)):
-        from ranklens.explain.models.files import read_model
+        from ranklens.explain.model_files import load_model
 
-        return read_model(model, names)
+        return load_model(model, names)
     home = library_of(model) or ("jax" if params is not None else None)
     if home is not None:
+        _require_fitted(model)
         adapter = importlib.import_module(f"ranklens.explain.models.{home}")
         found: Model = adapter.adapt_model(model, names, params)
         return found
@@ -80,6 +83,16 @@ def adapt(model: Any, names: Iterable[str] | None = None, *, params: Any = None)
             f"no adapter for a {type(model).__name__}; pass a function from an (n, k) array to n scores"
         )
     return adapt_function(model, needed(names, "a function"))
+
+
+def _require_fitted(model: Any) -> None:
+    """Raise ModelError for an estimator that was not fitted, as scikit-learn tells."""
+    if not (hasattr(model, "fit") and hasattr(model, "get_params")):
+        return
+    told = getattr(model, "__sklearn_is_fitted__", None) or getattr(model, "is_fitted", None)
+    fitted = told() if callable(told) else any(name.endswith("_") for name in vars(model))
+    if not fitted:
+        raise ModelError(f"the {type(model).__name__} is not fitted; call its fit() first")
 
 
 def adapt_function(function: Callable[[Any], Any], names: Iterable[str]) -> Model:

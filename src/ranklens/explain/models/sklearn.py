@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ranklens.core import ModelError
+from ranklens.explain.models.base import names_for
 from ranklens.explain.models.registry import needed
 from ranklens.explain.models.tree_model import TreeModel
 from ranklens.explain.trees import TreeEnsemble
@@ -39,8 +40,10 @@ class SklearnModel(TreeModel):
 
     def __init__(self, model: Any, names: Iterable[str] | None = None) -> None:
         known = getattr(model, "feature_names_in_", None)
-        given = list(known) if names is None and known is not None else names
-        super().__init__(needed(given, "a scikit-learn model that was fitted without a frame"))
+        if known is None:
+            super().__init__(needed(names, "a scikit-learn model that was fitted without a frame"))
+        else:
+            super().__init__(names_for(known, names, self.kind))
         n = getattr(model, "n_features_in_", len(self.names))
         if len(self.names) != n:
             raise ModelError(f"the scikit-learn model has {n} features, and names holds {len(self.names)}")

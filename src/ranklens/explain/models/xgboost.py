@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklens.core import ModelError
+from ranklens.explain.models.base import names_for
 from ranklens.explain.models.tree_model import EnsembleModel, TreeModel
 from ranklens.explain.trees import TreeEnsemble
 from ranklens.explain.trees.xgboost_json import parse_xgboost, trained_categories
@@ -47,7 +48,7 @@ class XGBoostModel(TreeModel):
         booster = _best(model)
         n = booster.num_features()
         known = booster.feature_names or [f"f{i}" for i in range(n)]
-        super().__init__(known if names is None else names)
+        super().__init__(names_for(known, names, self.kind))
         if len(self.names) != n:
             raise ModelError(f"the XGBoost model has {n} features, and names holds {len(self.names)}")
         self.booster = booster
