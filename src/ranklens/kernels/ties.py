@@ -45,6 +45,8 @@ BAND = 8.0
 """Sums that differ by this much eps Σ|d| count as equal."""
 ROUNDING_SLACK = 4.0
 """By how much eps · max(1, max|d|) each difference may miss a multiple."""
+_WIDEST_SLACK = 0.05
+"""In steps: beyond it anything could pass for a multiple."""
 BAND_SLACK = 3.4
 """How much eps Σ|d| multiples may move a sum: half of the band, less the rounding of products."""
 LARGEST_ON_LATTICE = 2.0**53
@@ -119,8 +121,8 @@ def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     """Whether each row of `deltas` (..., n) holds multiples of one over each scale, shape (scales, ...).
 
     A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so
-    differences are multiples where each is one to within 4 eps · max(1, max|d|) and none that is not zero
-    becomes zero. They are as well, whatever becomes zero, where what all of one sign lack together is at most
+    differences are multiples where each is one to within 4 eps · max(1, max|d|), which must be a small part
+    of the step, and none that is not zero becomes zero. They are as well, whatever becomes zero, where what all of one sign lack together is at most
     3.4 eps Σ|d|: sums which the lattice makes equal then lie within the band of ties anyway. A row of
     multiples that are all 0, or whose sums could leave the exact integers, does not fit.
     """
@@ -132,7 +134,8 @@ def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
     error = xp.abs(off)
     own = xp.finfo(deltas.dtype).eps
     vanishes = xp.any((multiples == 0.0) != (deltas == 0.0), axis=-1)
-    each = xp.max(error, axis=-1) <= (ROUNDING_SLACK * eps) * xp.where(largest > 1.0, largest, 1.0) * scales
+    slack = (ROUNDING_SLACK * eps) * xp.where(largest > 1.0, largest, 1.0) * scales
+    each = (xp.max(error, axis=-1) <= slack) & (slack <= _WIDEST_SLACK)
     moved = 0.5 * (xp.sum(error, axis=-1) + xp.abs(xp.sum(off, axis=-1)))
     within = moved <= xp.sum(xp.abs(multiples), axis=-1) * (BAND_SLACK * own)
     most = largest * scales

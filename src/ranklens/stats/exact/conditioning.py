@@ -12,7 +12,7 @@ from ranklens.arrays import budget_bytes
 from ranklens.kernels.exact_lattice import subset_counts
 from ranklens.kernels.exact_subsets import subset_sums
 from ranklens.stats.exact.clusters import clustered_atoms
-from ranklens.stats.exact.noisy import NoisySteps
+from ranklens.stats.exact.noisy import NoisySteps, noise_atom
 from ranklens.stats.exact.noisy_mass import noisy_mass
 from ranklens.stats.exact.prefixes import Prefixes, growing_prefixes
 from ranklens.stats.exact.remainder import Inverted, plain_remainder, tilted_remainder
@@ -136,6 +136,9 @@ def _with_peaks(tail: FlipTail, found: Inverted, noisy: NoisySteps | None) -> In
     if noisy is not None and math.pi / noisy.step > found.frequency:
         turns = min(math.pi * noisy.spread / noisy.step, 30.0)
         error += noisy.step / tail.spread * math.exp(-0.5 * turns * turns)
+    if noisy is not None:
+        atom = noise_atom(noisy.multiples.astype(np.float64), noisy.noise.astype(np.float64), told_apart[0])
+        error += min(1.0, noisy.step / tail.spread) * atom
     if found.log_scale:
         error *= 2.0 * max(1.0, tail.begin / tail.spread) * found.mass
     return found._replace(error=found.error + error)

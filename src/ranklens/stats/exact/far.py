@@ -32,7 +32,7 @@ from ranklens.stats.exact.smooth import (
 )
 from ranklens.stats.exact.steady import steady_condensed, steady_groups
 from ranklens.stats.exact.tail import FlipTails
-from ranklens.stats.exact.tilts import Tilts
+from ranklens.stats.exact.tilts import MOST_TILT, Tilts
 from ranklens.stats.rows.jobs import Job, combined, joined
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,7 @@ _TOLERANCE = 3e-12
 _LEFT_ALONE, _STOOD_FOR = 1e-10, 1e-11
 """In parts of the tail's scale: what overlaps change, and what such values do, times the law's spread."""
 
+_STEEP = 0.9 * MOST_TILT
 _LOOKED_AT = (LOOKED_AT_IN_SHORT, LOOKED_AT_IN_LONG)
 
 
@@ -68,7 +69,9 @@ class TiltedTails(NamedTuple):
         returned = peaks.steps * np.maximum(self.rate, 1.0) * np.exp(peaks.log_height * self.spread**2)
         error = unseen(self.largest, self.mean_square_root) + rounding + at_threshold
         left_alone = _LEFT_ALONE + _STOOD_FOR / self.spread if rows.is_long else 0.0
-        return np.asarray(error + left_alone + 2.0 * returned * np.abs(self.mass))
+        error += left_alone + 2.0 * returned * np.abs(self.mass)
+        # No steeper tilt was tried, so the tail may begin far from the tilted law's mean.
+        return np.asarray(np.where(self.rate * rows.values[-1] >= _STEEP, math.inf, error))
 
 
 class TiltedRows(NamedTuple):

@@ -19,7 +19,12 @@ _RATIO_SLACK = 32.0
 _NOISE = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9, 1e-10, 1e-11)
 """Relative to the largest difference; tried from above, as a coarse lattice says more than a fine one."""
 
-_NOISE_OF_NOISE = 1e-6
+_BLURS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Of steps of the noise, in parts of its largest."""
+
+_PAIRS, _ALIKE = 100, 0.05
+_ATOM = 3.0
+"""The chance of a point in the middle of the noise is at most this over its spread, in its own steps."""
 _SURE, _BELIEVED = 0.1, 0.7
 MOST_AMBIGUOUS = 24
 
@@ -157,9 +162,10 @@ class NoisyLaw(NamedTuple):
         late = float(sizes[1]) * (_CAUTION if fading else _MORE_CAUTION)
         unseen = 2.0 / math.pi * math.sqrt(max(whole, 0.0) * coincidence / (2.0 * _NODES))
         rounding = _EPS * 64.0 * (len(self.steps) + 16.0)
-        clustered = clustered_chance(self.steps, self.noise, _TOLD_APART / float(nodes[-1]))
+        resolved = _TOLD_APART / float(nodes[-1])
+        clustered = clustered_chance(self.steps, self.noise, resolved)
         error = late + _CAUTION * unseen + _NEGLIGIBLE + rounding
-        error += whole * max(self._noise_atom(), clustered)
+        error += whole * max(noise_atom(self.steps, self.noise, resolved), clustered)
         return whole, min(max(part, 0.0), max(whole, 0.0)), error
 
     def _coincidence(self) -> float:
@@ -167,16 +173,6 @@ class NoisyLaw(NamedTuple):
         _, times = np.unique(np.stack([self.steps, self.noise]), axis=1, return_counts=True)
         # Two sums of m fair signs are equal with a chance of about 1/√(πm), and 1/2 for m = 1.
         return float(np.exp(-np.sum(np.log(np.maximum(np.sqrt(math.pi * times), 2.0)))))
-
-    def _noise_atom(self) -> float:
-        """Return the chance that the noise may have at a single point because it has steps of its own."""
-        if not self.noise.any():
-            return 1.0
-        found, multiples = commensurable_multiples(
-            self.noise[None], _NOISE_OF_NOISE / _RATIO_SLACK, sure=_SURE, believed=_BELIEVED
-        )
-        spread = math.sqrt(float(np.sum(multiples[0].astype(np.float64) ** 2)))
-        return min(1.0, 1.0 / max(spread, 1.0)) if found[0] else 0.0
 
     def _frequencies(self, sampled: Floats) -> tuple[Floats, float]:
         """Return the frequencies of the lattice at which anything is left of the law at some of the noise's.
@@ -209,3 +205,40 @@ class NoisyLaw(NamedTuple):
     def _parts(self, frequencies: Floats, n_nodes: int) -> list[Floats]:
         rows = max(1, _CELLS_AT_ONCE // (n_nodes * len(self.steps)))
         return [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]
+
+
+def noise_atom(steps: Floats, noise: Floats, resolved: float) -> float:
+    """Return the chance that signed noise may have at a single point because it has steps of its own.
+
+    What goes with the steps moves all noise alike, given their sum. Blurred steps count as well, unless the
+    blur is `resolved`.
+    """
+    if not noise.any():
+        return 1.0
+    own = noise - _common_slope(steps, noise) * steps
+    largest = float(np.abs(own).max())
+    if largest <= resolved:
+        return 1.0
+    atom = 0.0
+    for blur in _BLURS:
+        if blur * largest <= resolved:
+            found, multiples = commensurable_multiples(
+                own[None], blur / _RATIO_SLACK, sure=_SURE, believed=_BELIEVED
+            )
+            spread = math.sqrt(float(np.sum(multiples[0].astype(np.float64) ** 2)))
+            atom = max(atom, min(1.0, _ATOM / max(spread, 1.0))) if found[0] else atom
+    return atom
+
+
+def _common_slope(steps: Floats, noise: Floats) -> float:
+    """Return the slope of the noise over the steps at which most pairs of values lie close together."""
+    few = np.linspace(0, len(steps) - 1, min(len(steps), _PAIRS)).astype(np.int64)
+    first, second = np.triu_indices(len(few), 1)
+    apart = steps[few[first]] - steps[few[second]]
+    rises = (noise[few[first]] - noise[few[second]])[apart != 0.0]
+    slopes = np.sort(rises / apart[apart != 0.0])
+    width = math.ceil(_ALIKE * len(slopes))
+    if not width:
+        return 0.0
+    densest = int(np.argmin(slopes[width - 1 :] - slopes[: len(slopes) - width + 1]))
+    return float(slopes[densest + width // 2])

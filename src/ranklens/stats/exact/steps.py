@@ -15,6 +15,7 @@ Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 _RATIO_SLACK = 32.0
+_TIMES_USUAL = 4.0
 _SURE, _BELIEVED = 0.01, 0.3
 _SAFE_EXPONENT = 1000
 _MANY = 24
@@ -70,7 +71,7 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
             fits, own_multiples = commensurable_multiples(own, unit)
             places, own_multiples = places[fits], own_multiples[fits]
         if places.size:
-            kept = _keeps_verdicts(values[places], own_multiples, eps)
+            kept = _keeps_verdicts(values[places], own_multiples, eps, unit)
             multiples[places[kept]], found[places[kept]] = own_multiples[kept], True
     return found, multiples
 
@@ -147,15 +148,23 @@ def commensurable_multiples(
     return found, np.rint(signed * steps[:, None]).astype(np.int64)
 
 
-def _keeps_verdicts(values: Floats, multiples: Counts, eps: float) -> Rows:
-    """Whether only zeros become zeros, or no sum moves so far that a verdict could change: `lattice_fits`."""
+def _keeps_verdicts(values: Floats, multiples: Counts, eps: float, unit: float) -> Rows:
+    """Whether only zeros become zeros and no value moves by more than most of them may have been rounded, or
+    else no sum moves so far that a verdict could change: `lattice_fits`.
+
+    A few large values would let the others move by more than the band of ties.
+    """
     values = with_largest_near_1024(values)
-    total = np.abs(values).sum(axis=1)
+    magnitudes = np.abs(values)
+    total = magnitudes.sum(axis=1)
     step = total / np.maximum(np.abs(multiples).sum(axis=1), 1)
     off = values - multiples * step[:, None]
     moved = 0.5 * (np.abs(off).sum(axis=1) + np.abs(off.sum(axis=1)))
     vanishes = ((multiples == 0) & (values != 0.0)).any(axis=1)
-    return np.asarray(~vanishes | (moved <= BAND_SLACK * eps * total))
+    usual = _TIMES_USUAL * total / np.maximum(np.count_nonzero(multiples, axis=1), 1)
+    slack = _RATIO_SLACK * unit * np.minimum(magnitudes.max(axis=1), usual)
+    rounded = ~vanishes & (np.abs(off).max(axis=1) <= slack)
+    return np.asarray(rounded | (moved <= BAND_SLACK * eps * total))
 
 
 def _denominators_of_smallest(values: Floats, slack: float, believed: float) -> Counts:

@@ -31,7 +31,7 @@ _FADED = 38.0
 """exp(-38) is below 1e-16: where the tilted tail has faded away."""
 
 _LEAST_TILT = 0.5
-_MOST_TILT = 350.0
+_MOST_TILT = 1e6
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,10 @@ def tilted_inversion(tail: FlipTail, backend: Backend, tilted: TiltedSpectrum | 
 
 def _tilt_at(spectrum: Spectrum, rate: float) -> Tilt:
     angles = rate * spectrum.values
-    variance = float(np.sum(spectrum.weighted((spectrum.values / np.cosh(angles)) ** 2)))
+    tanhs = np.tanh(angles)
+    variance = float(np.sum(spectrum.weighted(spectrum.values**2 * (1.0 - tanhs * tanhs))))
     log_scale = rate * spectrum.room + float(np.sum(spectrum.weighted(np.log1p(np.exp(-2.0 * angles)))))
-    return Tilt(rate, math.sqrt(variance), log_scale, np.tanh(angles))
+    return Tilt(rate, math.sqrt(variance), log_scale, tanhs)
 
 
 def _invert(spectrum: Spectrum, tilt: Tilt, n_nodes: int, step: float, backend: Backend) -> float:

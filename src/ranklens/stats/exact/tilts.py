@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 _REACH, _FADED = (8.5, 7.0), (35.0, 26.0)
 """Of short rows, and of long ones, whose nodes stop earlier."""
 
-_LEAST_TILT, _MOST_TILT = 0.5, 350.0
+_LEAST_TILT, MOST_TILT = 0.5, 350.0
 _MOST_STEPS, _NEAR_ENOUGH = 40, 2e-2
 
 
@@ -46,7 +46,7 @@ class Tilts(NamedTuple):
         if times > 1.0:
             # K'(t) = t - t³ Σa⁴/3 + ….
             start = threshold + threshold**3 * folded_sum(squares * values * values) / 3.0
-        low, high = np.zeros(values.shape[1]), _MOST_TILT / values[-1]
+        low, high = np.zeros(values.shape[1]), MOST_TILT / values[-1]
         rate = np.minimum(start, 0.5 * high)
         done = np.zeros(values.shape[1], dtype=bool)
         for _ in range(_MOST_STEPS):
