@@ -66,3 +66,9 @@ def test_an_unknown_name_lists_the_nearest_or_all():
 
 def test_a_missing_library_comes_with_its_install_line():
     assert "pip install 'ranklens[stats]'" in str(EXAMPLES[4])
+
+
+def test_a_message_lists_a_few_of_many_known_names() -> None:
+    error = UnknownNameError("feature", "zzz", [f"x{i}" for i in range(300)])
+    assert str(error).endswith("x28, x29 and 270 more")
+    assert len(error.known) == 300

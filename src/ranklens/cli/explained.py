@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ranklens.cli.document import Document, Table
 from ranklens.cli.failures import UseError
 from ranklens.cli.progress import bar
-from ranklens.core.explanations import decimals, signed
+from ranklens.core.explanations import decimals, signed, unsigned
 from ranklens.core.presentation import fixed
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def pair_document(task: Task, found: PairwiseExplanation, options: Mapping[str, 
             row["feature"],
             *(None if row[side] is None else f"{row[side]:.6g}" for side in ("A", "B")),
             signed(row["contribution"], digits),
-            *([f"{row['standard_error']:.{digits}f}"] if errors is not None else []),
+            *([unsigned(row["standard_error"], digits)] if errors is not None else []),
         ]
         for row in _top(rows, options)
     ]
@@ -146,7 +146,8 @@ def pair_document(task: Task, found: PairwiseExplanation, options: Mapping[str, 
     how = "exact" if found.exact else f"sampled, seed {found.seed}"
     return Document(
         headline=[
-            f"{b} (B) is scored {found.score_b:.{digits}f} and {a} (A) {found.score_a:.{digits}f}: "
+            f"{b} (B) is scored {unsigned(found.score_b, digits)} and {a} (A) "
+            f"{unsigned(found.score_a, digits)}: "
             f"the contributions sum to {signed(found.delta, digits)}"
         ],
         tables=[Table(None, header, cells)],

@@ -9,6 +9,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+LISTED = 30
+"""Known names that a message lists where none is near."""
+
 
 class RankLensError(Exception):
     """Root of the errors that ranklens raises on purpose."""
@@ -89,12 +92,19 @@ class UnknownNameError(RankLensError, ValueError):
         elif self.nearest:
             advice = f"did you mean {', '.join(self.nearest)}?"
         else:
-            advice = f"known: {', '.join(self.known)}" if self.known else "none are known"
+            advice = f"known: {_listed(self.known)}" if self.known else "none are known"
         self.advice = advice
         super().__init__(f"unknown {kind} {name!r}; {advice}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.kind, self.name, self.known, self.advice)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Join names; of more than `LISTED` the first ones, and how many there are beside them."""
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
 
 
 class MissingDependencyError(RankLensError, ImportError):

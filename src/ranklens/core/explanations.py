@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.core import frames
-from ranklens.core.errors import MissingDependencyError
+from ranklens.core.errors import MissingDependencyError, UnknownNameError
 from ranklens.core.presentation import Presentable, html_table
+
+LONGEST = 15
+"""Digits of a number that are shown before it is shown with an exponent."""
+
+SCIENTIFIC = -1
+"""In the place of a number of decimals: four digits and an exponent."""
 
 SHOWN = 20
 """Contributions that a printed explanation shows."""
@@ -82,11 +88,15 @@ class PairwiseExplanation(Presentable):
 
         Raises
         ------
+        UnknownNameError
+            When there is no such feature or group.
         ValueError
             When the contributions are sampled and have no standard errors.
         MissingDependencyError
             When scipy, which has Student's t, is not installed.
         """
+        if name not in self.contributions:
+            raise UnknownNameError("feature", name, self.contributions)
         center = self.contributions[name]
         if self.exact:
             return center, center
@@ -120,7 +130,9 @@ class PairwiseExplanation(Presentable):
         digits = decimals(self.contributions.values())
         lines = [_headline(self, digits)]
         for name, value in self.ranked()[:SHOWN]:
-            error = "" if self.standard_errors is None else f" ± {self.standard_errors[name]:.{digits}f}"
+            error = (
+                "" if self.standard_errors is None else f" ± {unsigned(self.standard_errors[name], digits)}"
+            )
             lines.append(f"{name} {signed(value, digits)}{error}")
         if len(self.contributions) > SHOWN:
             lines.append(f"and {len(self.contributions) - SHOWN} smaller ones")
@@ -286,11 +298,26 @@ def ranked(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 def decimals(values: Any) -> int:
-    """Return how many decimals show the largest value with four digits, at least three decimals."""
+    """Return how many decimals show the largest value with four digits, at least three decimals.
+
+    It is `SCIENTIFIC` where the numbers would be longer than `LONGEST` digits.
+    """
     largest = max((abs(value) for value in values), default=0.0)
     if largest == 0.0 or not math.isfinite(largest):
         return 3
-    return min(max(3, 3 - math.floor(math.log10(largest))), 15)
+    digits = 3 - math.floor(math.log10(largest))
+    return max(3, digits) if -LONGEST <= digits <= LONGEST else SCIENTIFIC
+
+
+def unsigned(value: float, digits: int) -> str:
+    """Format a number with `digits` decimals, or with an exponent (see `decimals`).
+
+    Examples
+    --------
+    >>> unsigned(1.2251, 3), unsigned(2e-20, SCIENTIFIC)
+    ('1.225', '2.000e-20')
+    """
+    return f"{value:.3e}" if digits == SCIENTIFIC else f"{value:.{digits}f}"
 
 
 def signed(value: float, digits: int) -> str:
@@ -301,14 +328,15 @@ def signed(value: float, digits: int) -> str:
     >>> signed(1.2251, 3), signed(-0.0001, 3)
     ('+1.225', '+0.000')
     """
-    text = f"{value:+.{digits}f}"
+    text = unsigned(value, digits)
+    text = text if text.startswith("-") else f"+{text}"
     return f"+{text[1:]}" if float(text) == 0.0 else text
 
 
 def _headline(found: PairwiseExplanation, digits: int) -> str:
     rows = f"{found.n_model_rows} model row{'' if found.n_model_rows == 1 else 's'}"
     return (
-        f"score {found.score_a:.{digits}f} → {found.score_b:.{digits}f}, "
+        f"score {unsigned(found.score_a, digits)} → {unsigned(found.score_b, digits)}, "
         f"delta {signed(found.delta, digits)} ({found.method}, {rows})"
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ranklens.core.errors import MissingDependencyError
-from ranklens.core.explanations import PairwiseExplanation, decimals, ranked, signed
+from ranklens.core.explanations import PairwiseExplanation, decimals, ranked, signed, unsigned
 
 UP, DOWN, INK = "#1b7f5c", "#b3402e", "#444444"
 """The colours of what raises a value, of what lowers it, and of everything else."""
@@ -74,8 +74,8 @@ def waterfall(explanation: PairwiseExplanation, axes: Any = None, *, n: int = SH
     ends = [(len(parts) + 2, explanation.score_a), (1, explanation.score_b)]
     for height, score in ends:
         axes.plot(score, height, "o", color=INK)
-    labels = [f"A: {explanation.score_a:.{digits}f}", *(name for name, _ in parts)]
-    labels.append(f"B: {explanation.score_b:.{digits}f}")
+    labels = [f"A: {unsigned(explanation.score_a, digits)}", *(name for name, _ in parts)]
+    labels.append(f"B: {unsigned(explanation.score_b, digits)}")
     return _finished(axes, range(len(parts) + 2, 0, -1), labels, "score")
 
 
