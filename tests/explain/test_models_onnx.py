@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklens.core import ModelError
+from ranklens.core import DataError, ModelError
 from ranklens.explain.models.files import read_model
 from ranklens.explain.models.onnx import OnnxModel
 
@@ -92,3 +92,12 @@ def test_what_does_not_fit_is_named() -> None:
         OnnxModel(whole, ["x"])
     with pytest.raises(ModelError, match="raised"):
         OnnxModel(product(), ["a", "b", "c"]).score(np.asarray([[1.0, 2.0, 3.0]]))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_graph_that_is_cut_off_is_said_to_be_damaged(tmp_path: Path, whole: bool) -> None:
+    data = product().SerializeToString()[:-30]
+    path = tmp_path / "cut.onnx"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="cannot be read as an ONNX model; it may be damaged or cut off"):
+        OnnxModel(str(path) if whole else data, ["x0", "x1"])

@@ -199,3 +199,9 @@ def test_integers_that_float64_rounds_are_refused(names):
     with pytest.raises(DataError, match="a value of the features of query 'q3' is 9007199254740993"):
         QueryFeatures.of("q3", "ab", [[2**53 + 1, 0.5], [1, 1]], {"a": 1}, names=names)
     assert stacked(queries[1:], ["doc", "bm25"]).host.tolist() == [[0.5, 2.0], [0.5, 1.0]]
+
+
+def test_a_frame_without_a_feature_is_said_to_have_none():
+    columns = {"query_id": ["q"] * 2, "document": ["a", "b"], "grade": [0, 1]}
+    with pytest.raises(DataError, match="no column of a feature beside 'query_id', 'document' and 'grade'"):
+        QueryFeatures.from_frame(columns)

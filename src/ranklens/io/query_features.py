@@ -130,6 +130,10 @@ class QueryFeatures:
         for name in (query, document, grade, *named):
             if name not in columns:
                 raise DataError(f"the frame has no column {name!r}; it has {', '.join(map(repr, columns))}")
+        if not named:
+            raise DataError(
+                f"the frame has no column of a feature beside {query!r}, {document!r} and {grade!r}"
+            )
         numbers = [_numbers(columns[name], f"column {name!r}") for name in named]
         for name, column in zip(named, numbers, strict=True):
             require_exact(column[:, None], [name], "the frame")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklens.arrays import open_backend
-from ranklens.core import MissingDependencyError, ModelError
+from ranklens.core import DataError, MissingDependencyError, ModelError
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.registry import needed
 
@@ -33,6 +33,8 @@ class OnnxModel(Model):
 
     Raises
     ------
+    DataError
+        When no model can be read.
     MissingDependencyError
         When onnxruntime is not installed.
     ModelError
@@ -85,7 +87,15 @@ def _session(model: Any) -> Any:
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     source = os.fspath(model) if isinstance(model, os.PathLike) else model
-    return runtime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    try:
+        return runtime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        # The library's errors derive from nothing narrower.
+        named = f"{source!r}" if isinstance(source, str) else "what was given"
+        said = str(error).strip().partition("\n")[0]
+        raise DataError(
+            f"{named} cannot be read as an ONNX model; it may be damaged or cut off ({said})"
+        ) from error
 
 
 def adapt_model(model: Any, names: Iterable[str] | None, params: Any) -> OnnxModel:
