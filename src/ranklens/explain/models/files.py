@@ -16,7 +16,7 @@ from ranklens.explain.models.xgboost import XGBoostDump, XGBoostTrees
 from ranklens.explain.trees import UnsupportedTreesError
 from ranklens.explain.trees.catboost_json import parse_catboost
 from ranklens.explain.trees.lightgbm_text import pandas_categories, parse_lightgbm
-from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump, trained_categories
+from ranklens.explain.trees.xgboost_json import parse_xgboost, parse_xgboost_dump
 from ranklens.io.compression import compression_of, decompress
 
 Names = tuple[str, ...] | None
@@ -125,7 +125,7 @@ def _xgboost(text: str, names: Names, file: str) -> Model:
     parsed = parse_xgboost(text, source=file)
     numbered = tuple(f"f{i}" for i in range(parsed.ensemble.n_features))
     named = names_for(parsed.names or numbered, names, XGBoostTrees.kind)
-    return XGBoostTrees(parsed.ensemble, named, trained_categories(text))
+    return XGBoostTrees(parsed.ensemble, named, parsed.categories)
 
 
 def _xgboost_dump(text: str, names: Names, file: str) -> Model:

@@ -49,6 +49,8 @@ class LightGBMModel(TreeModel):
 
     @functools.cached_property
     def categories(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
+        if not self.booster.pandas_categorical:
+            return {}
         found = pandas_categories(self.booster.model_to_string())
         return {self.names[column]: some for column, some in found.items()}
 

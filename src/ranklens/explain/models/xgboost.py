@@ -12,8 +12,8 @@ from typing import Any
 from ranklens.core import ModelError
 from ranklens.explain.models.base import names_for
 from ranklens.explain.models.tree_model import EnsembleModel, TreeModel
-from ranklens.explain.trees import TreeEnsemble
-from ranklens.explain.trees.xgboost_json import parse_xgboost, trained_categories
+from ranklens.explain.trees import TreeEnsemble, UnsupportedTreesError
+from ranklens.explain.trees.xgboost_json import XGBoostJSON, parse_xgboost
 
 
 class XGBoostModel(TreeModel):
@@ -58,7 +58,11 @@ class XGBoostModel(TreeModel):
     def categories(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
         if "c" not in (self.booster.feature_types or ()):
             return {}
-        found = trained_categories(self.booster.save_raw("json"))
+        try:
+            found = self._parsed.categories
+        except UnsupportedTreesError:
+            # It is linear, and splits on no category.
+            found = {}
         return {self.names[column]: some for column, some in found.items()}
 
     def predict(self, points: Any) -> Any:
@@ -72,8 +76,11 @@ class XGBoostModel(TreeModel):
         return booster.predict(data, output_margin=True)
 
     def read_trees(self) -> TreeEnsemble:
-        ensemble = parse_xgboost(self.booster.save_raw("json")).ensemble
-        return dataclasses.replace(ensemble, missing=self.missing)
+        return dataclasses.replace(self._parsed.ensemble, missing=self.missing)
+
+    @functools.cached_property
+    def _parsed(self) -> XGBoostJSON:
+        return parse_xgboost(self.booster.save_raw("json"))
 
 
 class XGBoostTrees(EnsembleModel):

@@ -45,11 +45,11 @@ def pandas_categories(text: str) -> dict[int, tuple[Any, ...]]:
     categorical features (ordered categories are none), which belongs to which column is not known: then
     every column has the empty tuple.
     """
-    found = _PANDAS.search(text)
+    found = _PANDAS.search(text, max(text.rfind("\npandas_categorical:"), 0))
     listed = json.loads(found[1]) if found is not None else None
     if not listed:
         return {}
-    parameter = _CATEGORICAL_FEATURES.search(text)
+    parameter = _CATEGORICAL_FEATURES.search(text, max(text.rfind(_END), 0))
     columns = sorted({int(column) for column in parameter[1].split(",") if column}) if parameter else []
     if len(columns) != len(listed):
         names = next(line for line in text.splitlines() if line.startswith("feature_names="))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -28,12 +28,15 @@ _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:a
 class XGBoostJSON:
     """A parsed model; `names` is empty where it was trained without.
 
-    `ordered` is False where the text has names of features and not their order.
+    `ordered` is False where the text has names of features and not their order. `categories` are those that a
+    frame gave to it, by column, in the order of their codes; the empty tuple stands for texts that XGBoost
+    damages. It keeps them since version 3.1.
     """
 
     names: tuple[str, ...]
     ensemble: TreeEnsemble
     ordered: bool = True
+    categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
 
 def parse_xgboost(text: str | bytes | bytearray, *, source: str | None = None) -> XGBoostJSON:
@@ -66,19 +69,13 @@ def _parsed(learner: dict[str, Any]) -> XGBoostJSON:
     if not n_features:
         raise ValueError("it has no features")
     ensemble = TreeEnsemble.of(trees, n_features, offset=offset, single=True, downwards=True)
-    return XGBoostJSON(tuple(learner.get("feature_names", ())), ensemble)
+    names = tuple(learner.get("feature_names", ()))
+    return XGBoostJSON(names, ensemble, categories=_trained_categories(grown))
 
 
-def trained_categories(text: str | bytes | bytearray) -> dict[int, tuple[Any, ...]]:
-    """Return the categories that a frame gave to a model, by column, in the order of their codes.
-
-    XGBoost keeps them since version 3.1; the empty tuple stands for texts that it damages.
-    """
-    with parsing("XGBoost model in JSON", "save one with booster.save_model('model.json')", None):
-        booster = json.loads(text)["learner"]["gradient_booster"]
-        grown = booster["gbtree"]["model"] if "gbtree" in booster else booster.get("model", {})
-        kept = (grown.get("cats") or {}).get("enc", ())
-        return {column: _encoded(some) for column, some in enumerate(kept) if some["values"]}
+def _trained_categories(grown: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
+    kept = (grown.get("cats") or {}).get("enc", ())
+    return {column: _encoded(some) for column, some in enumerate(kept) if some["values"]}
 
 
 def _encoded(kept: dict[str, Any]) -> tuple[Any, ...]:
