@@ -12,6 +12,7 @@ from typing import Any
 from ranklens.core import DataError, MissingDependencyError, RankLensError
 from ranklens.explain.models.base import Model
 from ranklens.explain.models.files import read_model
+from ranklens.explain.models.foreign import said
 from ranklens.explain.models.registry import adapt
 from ranklens.io.sources import load, source_name, suffix_of
 
@@ -69,7 +70,9 @@ def load_model(
     except (RankLensError, ImportError):
         raise
     except Exception as error:
-        raise DataError(f"this {kind} file cannot be read: {error}", file=file) from error
+        why = said(error)
+        damaged = "" if kind == "pickle" or "cut off" in why else "; it may be damaged or cut off"
+        raise DataError(f"this {kind} file cannot be read: {why}{damaged}", file=file) from error
     try:
         return adapt(loaded, names)
     except TypeError as error:
@@ -94,7 +97,11 @@ def _library(kind: str) -> Any:
 
 
 def _xgboost(data: bytes) -> Any:
-    booster = _library("XGBoost").Booster()
+    library = _library("XGBoost")
+    # Some of what is cut off takes the whole process down in the library.
+    if not data.endswith(b"}"):
+        raise ValueError("it is cut off: the end of the model is missing; save it again")
+    booster = library.Booster()
     booster.load_model(bytearray(data))
     return booster
 

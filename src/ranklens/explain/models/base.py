@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import Backend, current_backend, is_array, to_host
 from ranklens.core import DataError, ModelError
+from ranklens.explain.models.foreign import said
 
 
 class Model(ABC):
@@ -232,7 +233,7 @@ class Model(ABC):
 def raised(kind: str, error: Exception, points: Any) -> ModelError:
     """Return the error for an exception inside the model."""
     n, k = points.shape
-    return ModelError(f"{kind} raised {type(error).__name__} on {n} rows of {k} features: {error}")
+    return ModelError(f"{kind} raised {type(error).__name__} on {n} rows of {k} features: {said(error)}")
 
 
 def not_finite(model: Model, n_bad: int, n: int, score: Any, row: Any) -> ModelError:
