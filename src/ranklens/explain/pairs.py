@@ -78,7 +78,8 @@ def pairwise(
         model repeats itself, where that leaves room (with 12 features it takes ``max_rows=4098``).
     batch_rows : int, optional
         The most rows of one call; there are ceil(n_model_rows / batch_rows) of them. By default what fits
-        the memory budget, at least 4096.
+        the memory budget, at least 4096. A JAX model also runs on rows that fill arrays up to one of few
+        lengths, so that few are compiled for; neither this nor `max_rows` nor `n_model_rows` counts them.
     progress : callable, optional
         Called as ``progress(done, total)`` after each call, with the model rows that are done. Trees in
         closed form ask for none.
