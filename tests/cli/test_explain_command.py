@@ -274,6 +274,7 @@ def test_a_pickle_is_refused_unless_it_is_trusted(command):
         ((OLD, DATA, "--plot", "why.pdf"), 1, "--plot: why.pdf must end in .png or .svg"),
         ((OLD, DATA, "--plot", "no/why.png"), 1, "--plot: no such folder: no"),
         ((OLD, DATA, "--pair", "a", "b", "--compare-with", NEW), 2, "ask one at a time"),
+        ((OLD, DATA, "-m", "AP", "-m", "RR"), 2, "explained for one measure; got AP and RR"),
         ((OLD, DATA, "--first", "7"), 2, "--first"),
         ((OLD, "names.csv", "--columns", "foo=x"), 1, "--columns: no field 'foo'; there are query, document"),
         (

@@ -55,10 +55,25 @@ def _data_options(function: Any) -> Any:
     return function
 
 
+def _only_one(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str:
+    """Return the measure; of two, click itself would take the last without a word."""
+    if len(value) > 1:
+        raise click.BadParameter(f"features are explained for one measure; got {' and '.join(value)}")
+    return value[0]
+
+
 @click.command(epilog=EPILOG)
 @click.argument("model")
 @click.argument("data")
-@click.option("-m", "--measure", default="nDCG@10", show_default=True, help="What the features shall move.")
+@click.option(
+    "-m",
+    "--measure",
+    multiple=True,
+    default=["nDCG@10"],
+    show_default=True,
+    callback=_only_one,
+    help="What the features shall move.",
+)
 @click.option("--query", metavar="ID", help="The query of --pair, or the only one to look at.")
 @click.option("--pair", nargs=2, metavar="A B", help="Why is document B scored above (or below) document A?")
 @click.option("--compare-with", metavar="MODEL", help="Why does the measure differ with this model?")

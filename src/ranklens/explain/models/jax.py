@@ -21,6 +21,9 @@ class JaxModel(Model):
     A function of one row, from (k,) to a score, is mapped over the rows. The points have the floating type of
     the parameters; without parameters float64, or float32 where the function takes nothing else.
 
+    It is compiled for few numbers of rows, and so also runs on rows that fill up: on 4096 at least where all
+    coalitions are scored in one program. ``n_model_rows``, `max_rows` and `batch_rows` do not count those.
+
     Parameters
     ----------
     fn : callable
