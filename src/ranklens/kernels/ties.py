@@ -122,9 +122,10 @@ def lattice_fits(deltas: Any, largest: Any, scales: Any, eps: Any) -> Any:
 
     A difference of two values of size 1 carries a rounding error of eps / 2 however small it is itself, so
     differences are multiples where each is one to within 4 eps · max(1, max|d|), which must be a small part
-    of the step, and none that is not zero becomes zero. They are as well, whatever becomes zero, where what all of one sign lack together is at most
-    3.4 eps Σ|d|: sums which the lattice makes equal then lie within the band of ties anyway. A row of
-    multiples that are all 0, or whose sums could leave the exact integers, does not fit.
+    of the step, and none that is not zero becomes zero. They are as well, whatever becomes zero, where what
+    all of one sign lack together is at most 3.4 eps Σ|d|: sums which the lattice makes equal then lie within
+    the band of ties anyway. A row of multiples that are all 0, or whose sums could leave the exact integers,
+    does not fit.
     """
     xp = namespace(deltas)
     scales = xp.reshape(scales, (-1, *[1] * largest.ndim))
