@@ -22,7 +22,6 @@ _CATEGORICAL = 1
 _DEFAULT_LEFT = 2
 _MISSING_SHIFT = 2
 _MISSING_ZERO = 1
-_MISSING_NAN = 2
 _WORD_BITS = 32
 _PANDAS = re.compile(r"^pandas_categorical:(\[.*\])$", re.MULTILINE)
 _CATEGORICAL_FEATURES = re.compile(r"^\[categorical_feature: ([\d,]*)\]$", re.MULTILINE)
