@@ -38,7 +38,7 @@ def batch(n=N, seed=0):
     return np.stack(rows)
 
 
-def same(one, other, tolerance=0.0):
+def assert_same(one, other, tolerance=0.0):
     for name in COLUMNS:
         a, b = getattr(one, name), getattr(other, name)
         if tolerance and name in ("delta", "ci_low", "ci_high", "effect"):
@@ -78,7 +78,7 @@ def test_every_backend_draws_the_same(user_backend):
     with user_backend.precise():
         array = user_backend.asarray(deltas)
     found = rl.compare_deltas(array, seed=5, n_resamples=500, n_permutations=500, **QUIET)
-    same(found, expected, tolerance=1e-9)
+    assert_same(found, expected, tolerance=1e-9)
 
 
 def test_every_backend_masks_alike(user_backend):
@@ -88,15 +88,17 @@ def test_every_backend_masks_alike(user_backend):
     expected = rl.compare_deltas(deltas, mask=mask, **kept, **QUIET)
     with user_backend.precise():
         array = user_backend.asarray(np.where(mask, deltas, np.nan))
-        same(rl.compare_deltas(array, mask=mask, **kept, **QUIET), expected, tolerance=1e-9)
+        assert_same(rl.compare_deltas(array, mask=mask, **kept, **QUIET), expected, tolerance=1e-9)
         on_device = user_backend.asarray(mask)
-    same(rl.compare_deltas(array, mask=on_device, **kept, **QUIET), expected, tolerance=1e-9)
+    assert_same(rl.compare_deltas(array, mask=on_device, **kept, **QUIET), expected, tolerance=1e-9)
 
 
 def test_lists_go_to_the_current_backend():
     with use_backend("array_api_strict"):
         table = rl.compare_deltas(batch().tolist(), n_resamples=200, n_permutations=200, **QUIET)
-    same(table, rl.compare_deltas(batch(), n_resamples=200, n_permutations=200, **QUIET), tolerance=1e-9)
+    assert_same(
+        table, rl.compare_deltas(batch(), n_resamples=200, n_permutations=200, **QUIET), tolerance=1e-9
+    )
 
 
 @pytest.mark.parametrize("n_bytes", [2**20, 2**23])
@@ -104,7 +106,7 @@ def test_no_budget_changes_a_number(n_bytes):
     deltas = np.concatenate([batch(400, seed) for seed in range(8)])
     whole = rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET)
     with memory_budget(n_bytes):
-        same(rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET), whole)
+        assert_same(rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET), whole)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 8])
@@ -113,7 +115,7 @@ def test_no_number_of_threads_changes_a_number(n_threads, monkeypatch):
     whole = rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET)
     monkeypatch.setattr(threads, "n_cores", lambda: n_threads)
     monkeypatch.setattr("ranklens.arrays.host_ends.n_cores", lambda: n_threads)
-    same(rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET), whole)
+    assert_same(rl.compare_deltas(deltas, n_resamples=1000, n_permutations=1000, **QUIET), whole)
 
 
 def test_a_masked_row_is_flipped_with_zeros_and_resampled_without_them():
@@ -132,7 +134,7 @@ def test_a_masked_row_is_flipped_with_zeros_and_resampled_without_them():
 def test_a_mask_of_one_row_serves_all():
     deltas, mask = batch(), np.arange(N) % 3 > 0
     one = rl.compare_deltas(deltas, mask=mask, **QUIET)
-    same(one, rl.compare_deltas(deltas, mask=np.broadcast_to(mask, deltas.shape), **QUIET))
+    assert_same(one, rl.compare_deltas(deltas, mask=np.broadcast_to(mask, deltas.shape), **QUIET))
 
 
 @pytest.mark.parametrize("n", [12, 30, N, 120, 600])
@@ -216,7 +218,7 @@ def test_rows_below_the_minimum_have_no_test_and_no_part_in_the_correction():
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int64, np.bool_, np.uint8])
 def test_narrow_types_are_widened(dtype):
     deltas = np.random.default_rng(0).integers(0, 2, (5, 40)).astype(dtype)
-    same(
+    assert_same(
         rl.compare_deltas(deltas, n_resamples=200, n_permutations=200, **QUIET),
         rl.compare_deltas(deltas.astype(np.float64), n_resamples=200, n_permutations=200, **QUIET),
     )
