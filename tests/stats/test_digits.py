@@ -25,3 +25,11 @@ def test_around_powers_of_ten_and_halves_between_two_decimals():
     for values in (around, halves, [0.0, 5e-324, 1e-300, 1e22]):
         assert all_to_15_digits(np.array(values)).tolist() == one_by_one(values)
     assert all_to_15_digits(np.array([0.1 * 3, 2.0**-22])).tolist() == [0.3, 2.38418579101562e-07]
+
+
+@given(st.lists(st.integers(10**14, 10**16 - 1), max_size=20), st.integers(-330, -8), st.integers(-1, 1))
+def test_decimals_whose_powers_of_ten_are_no_doubles_are_rounded_as_one_at_a_time(digits, exponent, ulps):
+    # Sixteen digits that end in a five lie halfway, but for the rounding of the double.
+    decimals = [float(f"{number}5e{exponent - 15}") for number in digits]
+    values = [value * (1.0 + ulps * 2.0**-52) for value in decimals]
+    assert all_to_15_digits(np.array(values)).tolist() == one_by_one(values)

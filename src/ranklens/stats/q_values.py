@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -108,8 +107,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     (0.03, 0.04, 0.04)
     """
     p = checked_p_values(p_values)
-    order = np.argsort(p, kind="stable")
-    candidates = np.minimum(_multiplied(p[order], np.arange(len(p), 0.0, -1.0)), 1.0)
+    order = np.argsort(p)
+    candidates = _multiplied(p[order], np.arange(len(p), 0.0, -1.0))
     return _in_order(_running(candidates, np.maximum, 1.0 + _ULPS), order)
 
 
@@ -160,7 +159,7 @@ def checked_p_values(p_values: Any) -> Floats:
     if wrong.size:
         i = int(wrong[0])
         raise ValueError(f"p_values[{i}] must lie in [0, 1], got {float(p[i])!r}")
-    return np.minimum(p, 1.0)
+    return np.minimum(p, 1.0, out=p)
 
 
 def _as_floats(p_values: Any) -> Floats:
@@ -172,19 +171,26 @@ def _as_floats(p_values: Any) -> Floats:
         for i, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise TypeError(f"p_values[{i}] must be a number in [0, 1], got {value!r}")
-    return np.array([float(value) for value in values], dtype=np.float64)
+        values = [float(value) for value in values]
+    return np.fromiter(values, dtype=np.float64, count=len(values))
 
 
 def _step_up(p: Floats, factor: float) -> tuple[float, ...]:
-    m = len(p)
-    order = np.argsort(-p, kind="stable")
-    candidates = np.minimum(_multiplied(p[order], factor * m / np.arange(m, 0.0, -1.0)), 1.0)
+    order = np.argsort(p)[::-1]
+    ranks = np.arange(len(p), 0.0, -1.0)
+    candidates = _multiplied(p[order], np.divide(factor * len(p), ranks, out=ranks))
     return _in_order(_running(candidates, np.minimum, 1.0 - _ULPS), order)
 
 
 def _multiplied(p: Floats, multiples: Floats) -> Floats:
-    """Return products that decimal arithmetic calls equal as equal; times 1 a value stays as it is."""
-    return np.where(multiples == 1.0, p, all_to_15_digits(p * multiples))
+    """Return products of at most 1; those that decimal arithmetic calls equal are equal.
+
+    Times 1 a value stays as it is.
+    """
+    once = np.flatnonzero(multiples == 1.0)
+    found = all_to_15_digits(np.multiply(p, multiples, out=multiples))
+    found[once] = p[once]
+    return np.minimum(found, 1.0, out=found)
 
 
 def _running(candidates: Floats, extreme: np.ufunc, factor: float) -> Floats:
@@ -193,15 +199,17 @@ def _running(candidates: Floats, extreme: np.ufunc, factor: float) -> Floats:
     A value counts when it lies beyond `factor` times the former extreme.
     """
     found: Floats = extreme.accumulate(candidates)
-    before, now = found[:-1], found[1:]
-    if not np.any((now != before) & (extreme(now, before * factor) == before * factor)):
-        return found
-
-    def next_of(before: float, now: float) -> float:
-        bound = before * factor
-        return now if now != bound and extreme(now, bound) == now else before
-
-    return np.array([*itertools.accumulate(candidates.tolist(), next_of)])
+    places = np.flatnonzero(found[1:] != found[:-1]) + 1
+    steps = found[places]
+    before = np.concatenate([found[:1], steps[:-1]])
+    # Rounded to 15 digits, values that differ lie further apart, so that there are at most two of these.
+    for i in np.flatnonzero(extreme(steps, before * factor) == before * factor).tolist():
+        bound = before[i] * factor
+        if steps[i] == bound or extreme(steps[i], bound) == bound:
+            end = places[i + 1] if i + 1 < len(places) else len(found)
+            found[places[i] : end] = before[i]
+            before[i + 1 : i + 2] = before[i]
+    return found
 
 
 def _in_order(q: Floats, order: NDArray[np.int64]) -> tuple[float, ...]:
