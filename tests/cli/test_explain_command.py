@@ -329,3 +329,51 @@ def test_models_of_libraries_are_read_from_their_files(command, library):
     found = parsed(command("explain", file, DATA, "--format", "json"))
     assert set(found["importances"]) == set(NAMES)
     assert found["importances"]["bm25"] > 0.0
+
+
+def test_names_in_quotes_may_hold_what_separates_names(command):
+    Path("signs.txt").write_text('title+body\n a "b" \nx,y\n')
+    done = command(
+        "explain", OLD, DATA, "--names", "signs.txt", "--groups", '"title+body"+"a ""b""",x', "--quiet"
+    )
+    assert "unknown feature 'x'" in done.stderr
+    assert """in double quotes: '"x,y"+...'""" in done.stderr
+    found = parsed(command("explain", OLD, DATA, "--names", "signs.txt", "--format", "json",
+                           "--groups", '"title+body"+"a ""b"""'))  # fmt: skip
+    assert sorted(found["importances"]) == ['title+body+a "b"', "x,y"]
+    assert '"title+b' in command("explain", OLD, DATA, "--names", "signs.txt", "--groups", '"title+b').stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("--pair", "q1d0", "q1d1", "-m", "RR"), "measure"),
+        (("--pair", "q1d0", "q1d1", "--n-repeats", "3"), "n-repeats"),
+        (("--compare-with", NEW, "--n-repeats", "3"), "n-repeats"),
+        (("--method", "exact"), "method"),
+        (("--max-rows", "99"), "max-rows"),
+        (("--threshold", "0.5", "--groups", "a+b"), "threshold"),
+        (("--columns", "query=q"), "columns"),
+    ],
+)
+def test_an_option_without_effect_is_told(command, arguments, name):
+    done = command("explain", OLD, DATA, "--names", "a,b,c", *arguments)
+    assert done.exit_code == 0, done.output
+    assert f"warning: --{name} has no effect here" in done.stderr
+
+
+def test_a_pair_of_a_table_needs_no_grades(command):
+    rows = [line.split(",") for line in SHOP.splitlines()]
+    Path("shop.csv").write_text("\n".join(",".join(row[:2] + row[3:]) for row in rows))
+    done = command("explain", OLD, "shop.csv", "--names", "names.txt", "--pair", "00420", "420")
+    assert done.exit_code == 0, done.output
+    assert "no column 'grade'" in command("explain", OLD, "shop.csv", "--names", "names.txt").stderr
+
+
+def test_the_columns_that_may_hold_grades_are_listed(command):
+    names = [f"f{i}" for i in range(20)]
+    Path("linear.txt").write_text("## Linear Regression\n## Lambda = 1e-10\n0:0.0 1:1.0 20:0.1\n")
+    Path("wide.csv").write_text(",".join([*names, "query_id", "document", "shop", "relevance"]) + "\n")
+    done = command("explain", "linear.txt", "wide.csv", "--names", ",".join(names))
+    assert done.exit_code == 1
+    assert "add --columns grade=NAME, one of 'relevance', 'query_id', 'document', 'shop'" in done.stderr

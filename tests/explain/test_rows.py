@@ -32,3 +32,24 @@ def test_dates_are_no_features(library: str, kind: str) -> None:
         if row is not None:
             with pytest.raises(DataError, match="b holds"):
                 pairwise(model, (1, 2), row)
+
+
+def test_one_row_without_names_stands_for_many(backend):
+    model = adapt(lambda x: x[:, 0] * x[:, 1], ["bm25", "freshness"])
+    many, one = [[3.0, 4.0], [5.0, 6.0], [1.0, 2.0]], [1.0, 2.0]
+    expected = pairwise_many(model, [one] * 3, many).contributions
+    for row in (one, tuple(one), np.asarray(one), [one], backend.asarray(np.asarray(one)),
+                {"freshness": 2.0, "bm25": 1.0}):  # fmt: skip
+        np.testing.assert_allclose(pairwise_many(model, row, many).contributions, expected)
+        np.testing.assert_allclose(pairwise_many(model, many, row).contributions, -expected)
+    assert pairwise_many(model, one, many[0]).contributions.shape == (1, 2)
+    with pytest.raises(DataError, match=r"a has shape \(3,\); \(n, 2\) is needed"):
+        pairwise_many(model, [1.0, 2.0, 3.0], many)
+
+
+def test_a_named_series_stands_for_many():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    model = adapt(lambda x: x[:, 0] * x[:, 1], ["bm25", "freshness"])
+    frame = pandas.DataFrame({"freshness": [2.0, 5.0], "bm25": [1.0, 7.0]})
+    found = pairwise_many(model, frame.iloc[0], frame)
+    assert found.contributions.tolist() == [[0.0, 0.0], [21.0, 12.0]]

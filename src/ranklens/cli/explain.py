@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from ranklens.cli import options as opt
 
@@ -49,6 +52,12 @@ def _data_options(function: Any) -> Any:
             click.option(
                 "--columns", type=opt.Columns(), help="Columns of a table: query=,document=,grade=."
             ),
+            click.option(
+                "--categories",
+                type=click.Choice(["values", "codes"]),
+                help="What DATA holds of pandas' categories that the model was trained on: themselves, or "
+                "their codes 0, 1, ... Default: found.",
+            ),
         )
     ):
         function = add(function)
@@ -60,6 +69,28 @@ def _only_one(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     if len(value) > 1:
         raise click.BadParameter(f"features are explained for one measure; got {' and '.join(value)}")
     return value[0]
+
+
+def _warn_of_idle(options: Mapping[str, Any], *, table: bool) -> None:
+    """Warn of each option that was given and has no effect on the question."""
+    pair, change = options["pair"] is not None, options["compare_with"] is not None
+    of_importances = "it is for the importances of features, without --pair and --compare-with"
+    of_letor, of_models = "it is for LETOR files, and DATA is a table", "it is for --pair and --compare-with"
+    idle = {
+        "measure": (pair, "it is not for --pair, which explains the score"),
+        "n_repeats": (pair or change, of_importances),
+        "method": (not pair and not change, of_models),
+        "max_rows": (not pair and not change, of_models),
+        "threshold": (options["groups"] != "auto", "it is for --groups auto"),
+        "columns": (not table, "it is for tables, and DATA is a LETOR file"),
+        "first": (table, of_letor),
+        "missing": (table, of_letor),
+        "query_sizes": (table, of_letor),
+    }
+    context = click.get_current_context()
+    for name, (is_idle, why) in idle.items():
+        if is_idle and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            warnings.warn(f"--{name.replace('_', '-')} has no effect here: {why}", stacklevel=2)
 
 
 @click.command(epilog=EPILOG)
@@ -80,7 +111,8 @@ def _only_one(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 @click.option(
     "--groups",
     metavar="auto|A+B,...",
-    help="Features that change together: correlated ones (auto), or these.",
+    help="Features that change together: correlated ones (auto), or these; a name that holds + or , in "
+    "double quotes.",
 )
 @click.option(
     "--threshold",
@@ -93,7 +125,13 @@ def _only_one(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True)
 @click.option("--max-rows", type=click.IntRange(min=2), default=4096, show_default=True, help="For a pair.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--top", type=click.IntRange(min=0), default=20, show_default=True, help="Rows shown; 0: all.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Rows of a table; 0: all. CSV and JSON hold all.",
+)
 @click.option("--plot", metavar="FILE", help="Draw it: .png or .svg.")
 @_data_options
 @opt.delivering(("table", "json", "csv", "markdown", "latex"))
@@ -110,13 +148,14 @@ def command(session: Session, /, **options: Any) -> None:
     standard input), or a table (CSV, TSV, Parquet) with a column for each feature.
     """
     from ranklens.cli import explained
-    from ranklens.cli.explain_data import Task
+    from ranklens.cli.explain_data import Task, is_table
     from ranklens.cli.measured import json_frame
     from ranklens.cli.pictures import check_picture, draw
 
     delivery = opt.delivery(options)
     if options["pair"] and options["compare_with"]:
         raise click.UsageError("--pair and --compare-with are two questions; ask one at a time")
+    _warn_of_idle(options, table=is_table(options["data"]))
     if options["plot"] is not None:
         check_picture(options["plot"])
     opt.choose_backend(options["backend"])

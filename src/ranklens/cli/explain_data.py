@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ranklens.cli.failures import UseError
 from ranklens.cli.inputs import STDIN, Input
 
+if TYPE_CHECKING:
+    from ranklens.cli.explain_categories import Categories
+
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")
+_NAME = re.compile(r'(?:\s*"(?P<quoted>(?:[^"]|"")*)"\s*|(?P<plain>(?!\s*")[^+,]*))(?P<end>[+,]|$)')
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Task:
     queries : tuple of QueryFeatures
     groups : tuple of tuples of str, or None
     files : tuple of Input
+    categories : mapping of feature to tuple
+        The categories, in the order of their codes, of features whose codes `queries` hold.
     """
 
     model: Any
@@ -34,15 +41,20 @@ class Task:
     queries: tuple[Any, ...]
     groups: tuple[tuple[str, ...], ...] | None
     files: tuple[Input, ...]
+    categories: Mapping[str, tuple[Any, ...]]
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Task:
         """Read the files that the options name."""
+        from ranklens.cli.explain_categories import Categories
+
         named = {"model": options["model"], "data": options["data"], "compare-with": options["compare_with"]}
         files = tuple(_existing(role, path) for role, path in named.items() if path is not None)
         names = _names(options["names"]) if options["names"] is not None else None
         paths = [path for path in (options["model"], options["compare_with"]) if path is not None]
-        models, queries = _queries(options, [_model(path, names, options) for path in paths], names)
+        models = [_model(path, names, options) for path in paths]
+        categories = Categories.of(models, options["categories"])
+        models, queries = _queries(options, models, names, categories)
         for model, path in zip(models, paths, strict=True):
             if not model.ordered and any(query.names is None for query in queries):
                 raise UseError(
@@ -52,7 +64,8 @@ class Task:
         if options["query"] is not None:
             queries = _only(queries, options["query"])
         groups = _groups(options, queries, models[0].names)
-        return cls(models[0], models[1] if len(models) > 1 else None, queries, groups, files)
+        other = models[1] if len(models) > 1 else None
+        return cls(models[0], other, queries, groups, files, categories.known)
 
     def title(self, pair: Sequence[str] | None) -> str:
         """Say what a picture is of: the files, and the documents of a pair."""
@@ -60,6 +73,12 @@ class Task:
         models = " → ".join(names[role] for role in ("model", "compare-with") if role in names)
         documents = f": from {pair[0]} (A) to {pair[1]} (B)" if pair else ""
         return f"{models} on {names['data']}{documents}"
+
+    def shown(self, name: str, value: float | None) -> Any:
+        """Return a feature's value as it was before it became a code."""
+        known = self.categories.get(name, ())
+        is_code = value is not None and value in range(len(known))
+        return known[int(value)] if value is not None and is_code else value
 
     def inputs(self) -> list[dict[str, Any]]:
         """Return every file with its hash, fit for JSON."""
@@ -101,20 +120,30 @@ def _names(text: str) -> list[str]:
 
 
 def _queries(
-    options: Mapping[str, Any], models: list[Any], names: Sequence[str] | None
+    options: Mapping[str, Any], models: list[Any], names: Sequence[str] | None, categories: Categories
 ) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the queries, and the models, which may have become wider."""
-    from ranklens.io.sources import suffix_of
-
     path = options["data"]
-    if suffix_of(path) in _TABLES:
+    if is_table(path):
         from ranklens.cli.explain_table import table_queries
 
         wanted = dict.fromkeys(name for model in models for name in model.names)
-        return models, table_queries(path, options["columns"], list(wanted))
-    from ranklens.cli.explain_letor import letor_queries
+        graded = options["pair"] is None
+        queries = table_queries(path, options["columns"], list(wanted), categories, graded=graded)
+    else:
+        from ranklens.cli.explain_letor import letor_queries
 
-    return letor_queries(path, models, names, options)
+        models, queries = letor_queries(path, models, names, options)
+        queries = categories.in_queries(queries, names or models[0].names, path)
+    categories.taken_from(models)
+    return models, queries
+
+
+def is_table(path: str) -> bool:
+    """Whether the data is a table, by its name; else it is a LETOR file."""
+    from ranklens.io.sources import suffix_of
+
+    return suffix_of(path) in _TABLES
 
 
 def _only(queries: tuple[Any, ...], wanted: str) -> tuple[Any, ...]:
@@ -137,4 +166,28 @@ def _groups(
 
         found: tuple[tuple[str, ...], ...] = correlated_groups(queries, names, threshold=options["threshold"])
         return found
-    return tuple(tuple(name.strip() for name in group.split("+")) for group in text.split(","))
+    return named_groups(text, names)
+
+
+def named_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of ``A+B,C+D``; names that hold + or , stand in double quotes, doubled inside."""
+    groups: list[list[str]] = [[]]
+    position = 0
+    while position <= len(text):
+        part = _NAME.match(text, position)
+        if part is None:
+            raise UseError(f'--groups: the " in {text[position:]!r} opens no name in quotes')
+        quoted, plain = part["quoted"], part["plain"]
+        name = plain.strip() if quoted is None else quoted.replace('""', '"')
+        if quoted is None and name not in names and any("+" in known or "," in known for known in names):
+            near = [known for known in names if known.startswith(name) and not _NAME.fullmatch(known)]
+            if near:
+                raise UseError(
+                    f"--groups: unknown feature {name!r}; a name that holds + or , stands in double quotes: "
+                    f"'\"{near[0]}\"+...'"
+                )
+        groups[-1].append(name)
+        if part["end"] == ",":
+            groups.append([])
+        position = part.end() + (not part["end"])
+    return tuple(map(tuple, groups))

@@ -128,15 +128,15 @@ def pair_document(task: Task, found: PairwiseExplanation, options: Mapping[str, 
     for name, value in found.ranked():
         row = {
             "feature": name,
-            "A": found.values_a.get(name),
-            "B": found.values_b.get(name),
+            "A": task.shown(name, found.values_a.get(name)),
+            "B": task.shown(name, found.values_b.get(name)),
             "contribution": value,
         }
         rows.append({**row, "standard_error": errors[name]} if errors is not None else row)
     cells = [
         [
             row["feature"],
-            *(None if row[side] is None else f"{row[side]:.6g}" for side in ("A", "B")),
+            *(_value(row[side]) for side in ("A", "B")),
             signed(row["contribution"], digits),
             *([unsigned(row["standard_error"], digits)] if errors is not None else []),
         ]
@@ -216,6 +216,10 @@ def _rest(n: int, options: Mapping[str, Any], what: str) -> list[str]:
 def _grouped(task: Task) -> list[str]:
     """Say in full who is in a group; a cell of a table may be cut."""
     return [f"one group: {', '.join(group)}" for group in task.groups or ()]
+
+
+def _value(value: Any) -> str | None:
+    return f"{value:.6g}" if isinstance(value, float) else value if value is None else str(value)
 
 
 def _grade(grade: float | None) -> str | None:

@@ -77,7 +77,7 @@ def _code(item: Any, code: Mapping[Any, float], where: str) -> float:
     if item is None or item != item:
         return np.nan
     if item not in code:
-        raise DataError(f"{where} is {item!r}, which is none of the model's categories ({_some(code)})")
+        raise DataError(f"{where} is {item!r}, which is none of the model's categories ({some_of(code)})")
     return code[item]
 
 
@@ -88,7 +88,7 @@ def _are_doubtful(known: Sequence[Any]) -> bool:
 
 
 def _doubt(what: str, name: str, known: Sequence[Any]) -> DataError:
-    categories = f"categories ({_some(known)})" if known else "categories of pandas"
+    categories = f"categories ({some_of(known)})" if known else "categories of pandas"
     return DataError(
         f"{what} has numbers for {name!r}, of which the model knows {categories} by their codes 0, 1, ...: "
         "give an array of all features that holds codes"
@@ -96,6 +96,7 @@ def _doubt(what: str, name: str, known: Sequence[Any]) -> DataError:
     )
 
 
-def _some(known: Iterable[Any]) -> str:
+def some_of(known: Iterable[Any]) -> str:
+    """List the first few categories."""
     shown = list(known)
     return ", ".join(map(repr, shown[:_SHOWN])) + (", …" if len(shown) > _SHOWN else "")

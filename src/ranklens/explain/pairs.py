@@ -136,8 +136,9 @@ def pairwise_many(
     ----------
     model, n_permutations, seed, groups, method, batch_rows, progress
         As in `pairwise`.
-    a, b : array of shape (n, k), frame, mapping of names to columns, or sequence of mappings
-        Row i of `a` is compared with row i of `b`. A single row stands for as many as the other has.
+    a, b : array of shape (n, k) or (k,), frame, mapping of names to columns, or sequence of mappings
+        Row i of `a` is compared with row i of `b`. A single row, as `pairwise` takes it, stands for as many
+        as the other has.
     max_rows : int, default 4096
         The budget of model rows for each pair, as in `pairwise`; A and B of one pair are asked again.
 

@@ -43,15 +43,16 @@ def one_row(values: Any, names: Sequence[str], what: str) -> Rows:
 def many_rows(values: Any, names: Sequence[str], what: str, *, single: bool = False) -> Rows:
     """Return documents' features, shape (n, k), in the order of `names`; see `one_row`.
 
-    `values` may be a frame, a mapping of names to columns, a sequence of mappings, or an array, shape (n, k).
+    `values` may be a frame, a mapping of names to columns, a sequence of mappings, or an array, shape (n, k)
+    or, of one document, (k,).
     """
-    columns = record_of(values) if isinstance(values, Mapping) else frame_columns(values)
+    columns = record_of(values) if is_record(values) else frame_columns(values)
     if columns is not None:
         return _from_columns(columns, names, what)
     if isinstance(values, (list, tuple)) and values and is_record(values[0]):
         return _from_records(values, names, what)
     rows = to_host(values)[0] if is_array(values) else _numbers(values, what)
-    if rows.ndim == 1 and single:
+    if rows.ndim == 1 and len(names) in rows.shape:
         rows = rows[None, :]
     _check_shape(rows.shape, names, what, single)
     if rows.dtype.kind not in "fiub":
@@ -70,7 +71,7 @@ def rows_there(
     if not is_array(values) or isinstance(values, np.ndarray) or not _computable(values, backend):
         return one_row(values, names, what) if single else many_rows(values, names, what)
     rows = values.detach() if backend.name == "torch" else values
-    if len(rows.shape) == 1 and single:
+    if tuple(rows.shape) == (len(names),):
         rows = rows[None, :]
     _check_shape(tuple(rows.shape), names, what, single)
     return one_row(rows, names, what) if single and rows.shape[0] != 1 else rows
