@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ranklens.core.comparison_table import ComparisonTable
@@ -101,8 +103,23 @@ def with_q_values(
         changes: dict[str, Any] = {"q_value": q}
         if isinstance(rows[i], ComparisonResult):
             changes |= {"correction": correction, "family": name, "q_permutations": None, "q_seed": None}
-        adjusted[i] = dataclasses.replace(rows[i], **changes)
+        adjusted[i] = _replaced(rows[i], changes)
     return tuple(adjusted)
+
+
+def _replaced(row: Result, changes: Mapping[str, Any]) -> Result:
+    """Do what `dataclasses.replace` does, which looks at every field of every row."""
+    kind: Any = type(row)
+    names, values = _fields(kind)
+    found: Result = kind(**(dict(zip(names, values(row), strict=True)) | {**changes}))
+    return found
+
+
+@functools.cache
+def _fields(kind: Any) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
+    """Return the names of the fields of a kind of comparison, and what takes the values of a row."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return names, operator.attrgetter(*names)
 
 
 def warn_of_coarse_p_values(families: Iterable[Sequence[Any]], correction: str = "bh") -> None:
@@ -142,6 +159,7 @@ def warn_of_few_max_t_flips(n_permutations: int, alpha: float) -> None:
         )
 
 
+@functools.lru_cache(maxsize=64)
 def flips_needed(n_comparisons: int, alpha: float, correction: str = "bh") -> int:
     """Return the smallest number of flips m whose smallest p-value can survive among `n_comparisons`.
 

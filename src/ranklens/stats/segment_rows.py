@@ -75,14 +75,14 @@ def max_t_of_rows(
     overall = which < n_jobs
     job = np.where(overall, which, (which - n_jobs) // n_pieces)
     piece = np.where(overall, -1, (which - n_jobs) % n_pieces)
-    deltas, measured = experiment.deltas([experiment.jobs[i] for i in job.tolist()])
-    mask = measured.copy()
+    rows = experiment.rows([experiment.jobs[i] for i in job.tolist()])
+    mask = rows.mask.copy()
     for i in np.unique(piece[~overall]).tolist():
         mask[piece == i] &= _inside(experiment, pieces[i])
     backend = current_backend()
     units = QueryDesign.of(options.design, experiment.panel.queries).union()
     with backend.precise():
-        batch = Batch.of(backend.asarray(np.where(mask, deltas, 0.0)), mask, backend)
+        batch = Batch.of(backend.asarray(np.where(mask, rows.deltas, 0.0)), mask, backend)
         found = designed_max_t(batch, units, options)
     return [float(q) for q in found]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,33 +55,53 @@ class PairedRows:
             deltas = b - a
         n, n_in_a, n_in_b = count_true(mask), count_true(in_a), count_true(in_b)
         size = np.maximum(largest_of(a), largest_of(b))
-        band = (ROUNDING * np.maximum(size, largest_of(deltas)))[:, None]
-        wins, losses = count_true(deltas > band), count_true(deltas < -band)
+        wins, losses = wins_and_losses(deltas, size)
         return cls(a, b, deltas, mask, size, n, n_in_a - n, n_in_b - n, wins, losses)
 
-    @property
-    def ties(self) -> Counts:
-        """How many queries neither run wins."""
-        return np.asarray(self.n - self.wins - self.losses)
+    def counts(self) -> dict[str, list[int]]:
+        """Return what `ComparisonResult` says of each row in numbers of queries."""
+        columns = {
+            "n_queries": self.n,
+            "n_only_a": self.n_only_a,
+            "n_only_b": self.n_only_b,
+            "wins": self.wins,
+            "ties": self.n - self.wins - self.losses,
+            "losses": self.losses,
+        }
+        return {name: column.tolist() for name, column in columns.items()}
 
     def moments(self) -> Moments:
-        """Return the effect and the standard error of each row."""
-        effect, se = np.full((2, len(self.n)), math.nan)
-        some = np.flatnonzero(self.n >= 2)
-        for part in cut(range(some.size), max(1, _VALUES_AT_ONCE // max(1, self.mask.shape[1]))):
-            rows = some[part.start : part.stop]
+        """Return the mean difference, the effect and the standard error of each row."""
+        found = Moments(*np.full((3, len(self.n)), math.nan))
+        for part in rows_in_cache(len(self.n), self.mask.shape[1]):
+            rows = np.arange(part.start, part.stop)[self.n[part.start : part.stop] > 0]
             mask = self.mask[rows]
-            effect[rows], se[rows] = moments_of(
-                self.deltas[rows], self.size[rows], None if mask.all() else mask
-            )
-        return Moments(effect, se)
+            own = moments_of(self.deltas[rows], self.size[rows], None if mask.all() else mask)
+            for column, values in zip(found, own, strict=True):
+                column[rows] = values
+        return found
 
 
 class Moments(NamedTuple):
-    """The effect and the standard error of each row; NaN for what it lacks."""
+    """The mean, the effect (mean over standard deviation) and the mean's standard error of each row."""
 
+    mean: Floats
     effect: Floats
     se: Floats
+
+
+def rows_in_cache(n_rows: int, n: int) -> Iterator[range]:
+    """Cut rows of n values into as many at a time as stay in the cache."""
+    return cut(range(n_rows), max(1, _VALUES_AT_ONCE // max(1, n)))
+
+
+def wins_and_losses(deltas: Floats, size: Floats) -> tuple[Counts, Counts]:
+    """Count the differences of each row above and below zero, as `ranklens.stats.moments.outcomes` does.
+
+    `size` (rows,) is the largest of the values that were subtracted.
+    """
+    band = (ROUNDING * np.maximum(size, largest_of(deltas)))[:, None]
+    return count_true(deltas > band), count_true(deltas < -band)
 
 
 def largest_of(values: Floats) -> Floats:
@@ -90,10 +110,10 @@ def largest_of(values: Floats) -> Floats:
 
 
 def moments_of(deltas: Floats, size: Floats, mask: Mask | None = None) -> Moments:
-    """Return mean over standard deviation (NaN without spread), and the standard error of the mean.
+    """Return the moments of rows with values; no effect without spread, and neither it nor the error of one.
 
     `size` (rows,) is the largest of the values that were subtracted. Where `mask` is False, `deltas` are zero
-    and do not count; at least two of each row do. The sums are rounded once.
+    and do not count. The sums are rounded once.
     """
     n = deltas.shape[1] if mask is None else np.count_nonzero(mask, axis=1)
     scale = _scales(largest_of(deltas))
@@ -107,10 +127,10 @@ def moments_of(deltas: Floats, size: Floats, mask: Mask | None = None) -> Moment
     centred = scaled - means[:, None]
     if mask is not None:
         centred[~mask] = 0.0
-    sd = np.where(flat, 0.0, np.sqrt(exact_sums(centred * centred) / (n - 1)))
     with np.errstate(invalid="ignore", divide="ignore"):
+        sd = np.where(flat & (n > 1), 0.0, np.sqrt(exact_sums(centred * centred) / (n - 1)))
         effect = np.asarray(np.where(flat, math.nan, means / sd))
-    return Moments(effect, np.asarray(sd * scale / np.sqrt(n)))
+    return Moments(np.asarray(means * scale + 0.0), effect, np.asarray(sd * scale / np.sqrt(n)))
 
 
 def means_of(values: Floats, n: Counts | None = None) -> Floats:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
+from ranklens.stats.rows.descriptions import wins_and_losses
 from ranklens.stats.rows.design_moments import group_beside, group_effects, group_errors, group_means
 from ranklens.stats.rows.design_statistics import DesignedBatch, statistics_job
 from ranklens.stats.rows.design_units import QueryDesign, groups_of
@@ -66,8 +66,7 @@ def _described(
     size = np.zeros(len(host))
     for group in designed.groups:
         deltas, none = host[group.rows], size[group.rows]
-        band = ROUNDING * np.abs(deltas).max(axis=1, initial=0.0)[:, None]
-        wins, losses = np.count_nonzero(deltas > band, axis=1), np.count_nonzero(deltas < -band, axis=1)
+        wins, losses = wins_and_losses(deltas, none)
         found.wins[group.rows], found.losses[group.rows] = wins, losses
         found.ties[group.rows] = batch.n_queries[group.rows] - wins - losses
         means = group_means(group, deltas)

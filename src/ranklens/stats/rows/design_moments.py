@@ -45,7 +45,7 @@ def group_errors(group: Group, deltas: Floats, size: Floats) -> Floats:
         return np.full(len(deltas), math.nan)
     own = group.measured(deltas)
     if group.units is None:
-        return moments_of(own, size)[1]
+        return moments_of(own, size).se
     if group.exponents(np.maximum(np.abs(deltas), size[:, None])) is not None:
         found = [
             standard_error(row, group.units, size=at) for row, at in zip(own, size.tolist(), strict=True)
@@ -65,7 +65,7 @@ def group_effects(group: Group, deltas: Floats, size: Floats) -> Floats:
     if own.shape[1] < 2:
         return np.full(len(deltas), math.nan)
     if units is None or not units.is_weighted:
-        return moments_of(own, size)[0]
+        return moments_of(own, size).effect
     if group.exponents(np.maximum(np.abs(deltas), size[:, None])) is not None:
         rows = zip(own, size.tolist(), strict=True)
         return np.array([effect_of(row, units, size=at) for row, at in rows], dtype=np.float64)

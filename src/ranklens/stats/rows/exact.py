@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.stats.exact import p_values
-from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
-from ranklens.stats.rows.descriptions import moments_of
-from ranklens.stats.rows.intervals import IntervalRows, measured
+from ranklens.stats.rows.descriptions import moments_of, rows_in_cache, wins_and_losses
+from ranklens.stats.rows.intervals import IntervalRows
 from ranklens.stats.rows.jobs import Job, combined
 from ranklens.stats.rows.statistics import RowStatistics
-from ranklens.stats.rows.sums import exact_sums
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +24,7 @@ def cheap_rows(host: Floats, eps: float) -> NDArray[np.bool_]:
 def exact_statistics(batch: Batch, host: Floats, options: Options) -> Job[RowStatistics]:
     """Compute p-values over all sign assignments, and intervals of infinitely many resamples.
 
+    What rows are without a test, `describe` says.
     What a device computes comes back in one transfer; what then is still open is computed on the host.
     """
     found = RowStatistics.empty(batch.n_queries, "exact")
@@ -34,16 +33,16 @@ def exact_statistics(batch: Batch, host: Floats, options: Options) -> Job[RowSta
     exact, *inverted = yield from combined([flips, *ends.jobs(batch.backend)])
     found.p_value[:], found.p_error[:], found.log10_p[:], found.method[:] = exact
     ends.put(found, inverted, batch, options)
-    _describe(found, batch, host)
     return found
 
 
-def _describe(found: RowStatistics, batch: Batch, host: Floats) -> None:
-    for size, rows in batch.by_size():
-        own = measured(host, batch, rows, size)
-        band = (ROUNDING * np.abs(own).max(axis=1))[:, None]
-        wins, losses = np.count_nonzero(own > band, axis=1), np.count_nonzero(own < -band, axis=1)
-        found.wins[rows], found.ties[rows], found.losses[rows] = wins, size - wins - losses, losses
-        found.delta[rows] = exact_sums(own) / size + 0.0
-        if size > 1:
-            found.effect[rows] = moments_of(own, np.zeros(len(rows)))[0]
+def describe(found: RowStatistics, batch: Batch, rows: NDArray[np.int64]) -> None:
+    """Write down what the differences of some rows of a batch on the host say without a test."""
+    n_queries = batch.n_queries
+    for part in rows_in_cache(len(rows), batch.shape[1]):
+        some = rows[part.start : part.stop]
+        deltas, none, n = batch.deltas[some], np.zeros(len(some)), n_queries[some]
+        mask = None if batch.mask is None else batch.mask[some]
+        wins, losses = wins_and_losses(deltas, none)
+        found.wins[some], found.ties[some], found.losses[some] = wins, n - wins - losses, losses
+        found.delta[some], found.effect[some], _ = moments_of(deltas, none, mask)

@@ -12,7 +12,7 @@ from ranklens.arrays import cut, rows_within
 from ranklens.stats.exact.trust import require_certain, uncertain
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
-from ranklens.stats.rows.exact import cheap_rows, exact_statistics
+from ranklens.stats.rows.exact import cheap_rows, describe, exact_statistics
 from ranklens.stats.rows.jobs import Job, together
 from ranklens.stats.rows.statistics import RowStatistics, enough, sampled_statistics
 
@@ -26,31 +26,32 @@ _EXACT_COPIES = 16
 def row_statistics(batch: Batch, options: Options) -> RowStatistics:
     """Make the statistics of every row by the method of the options; rows with too few queries lack some.
 
-    The options are plain (`is_plain`); others take `ranklens.stats.rows.design_statistics`.
+    Rows by exact methods are not described: they lack means, effects and counts. The options are plain
+    (`is_plain`); others take `ranklens.stats.rows.design_statistics`.
     """
-    (found,) = together([statistics_job(batch, options)])
+    (found,) = together([statistics_job(batch, options, described=False)])
     return cast(RowStatistics, found)
 
 
-def statistics_job(batch: Batch, options: Options) -> Job[RowStatistics]:
+def statistics_job(batch: Batch, options: Options, *, described: bool = True) -> Job[RowStatistics]:
     """Do what `row_statistics` does, in one transfer with other jobs; exact methods need one more."""
     exponents = batch.extreme_exponents()
     if not exponents.any():
-        return (yield from _statistics(batch, options))
-    found = yield from _statistics(batch.scaled(-exponents), options)
+        return (yield from _statistics(batch, options, described))
+    found = yield from _statistics(batch.scaled(-exponents), options, described)
     with np.errstate(over="ignore", under="ignore"):
         for column in (found.delta, found.ci_low, found.ci_high):
             column[:] = np.ldexp(column, exponents)
     return found
 
 
-def _statistics(batch: Batch, options: Options) -> Job[RowStatistics]:
+def _statistics(batch: Batch, options: Options, described: bool) -> Job[RowStatistics]:
     if options.method == "monte-carlo" or batch.shape[1] == 0:
         return (yield from sampled_statistics(batch, options))
-    return _by_method(batch, (yield from batch.fetched()), options)
+    return _by_method(batch, (yield from batch.fetched()), options, described)
 
 
-def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> RowStatistics:
+def _by_method(batch: Batch, host: NDArray[np.float64], options: Options, described: bool) -> RowStatistics:
     tested = enough(batch.n_queries, options)
     exact = tested if options.method == "exact" else tested & cheap_rows(host, batch.eps)
     found = RowStatistics.empty(batch.n_queries, "exact")
@@ -70,6 +71,8 @@ def _by_method(batch: Batch, host: NDArray[np.float64], options: Options) -> Row
         together(jobs)
         jobs = []
     together(jobs)
+    if described:
+        describe(found, there, chosen)
     _mend_uncertain(found, there, options)
     return found
 

@@ -64,17 +64,13 @@ class Experiment:
         for some in cut(range(len(self.jobs)), rows_within(row_bytes, len(self.jobs), share=0.5)):
             yield from self._compared(self.jobs[some.start : some.stop], options, segment)
 
-    def deltas(self, jobs: Sequence[Job]) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the differences and which are measured, shapes (jobs, queries); zeros where they are not."""
-        rows = self._rows(jobs)
-        return rows.deltas, rows.mask
-
     def pair(self, job: Job) -> Pair:
         """Pair the two results of a job by query, on all queries."""
         a, b = (self.results[run][job.measure] for run in (job.run_a, job.run_b))
         return Pair.of(a, b, self.runs[job.run_a], self.runs[job.run_b])
 
-    def _rows(self, jobs: Sequence[Job]) -> PairedRows:
+    def rows(self, jobs: Sequence[Job]) -> PairedRows:
+        """Return the values of jobs by query; all of them finite."""
         rows = PairedRows.of(self.panel, jobs)
         for i in np.flatnonzero(~np.isfinite(rows.deltas).all(axis=1))[:1].tolist():
             # It knows how to name the run and the query.
@@ -84,7 +80,7 @@ class Experiment:
     def _compared(
         self, jobs: Sequence[Job], options: Options, segment: str | None
     ) -> Iterator[ComparisonResult]:
-        rows = self._rows(jobs)
+        rows = self.rows(jobs)
         backend = current_backend()
         with backend.precise():
             mask = None if rows.mask.all() else rows.mask
@@ -129,13 +125,7 @@ class Experiment:
             "run_b": [self.runs[i] for i in run_b],
             "mean_a": _known(self._means(run_a, measure, rows.a, rows.n)),
             "mean_b": _known(self._means(run_b, measure, rows.b, rows.n)),
-            "n_queries": rows.n.tolist(),
-            "n_only_a": rows.n_only_a.tolist(),
-            "n_only_b": rows.n_only_b.tolist(),
-            "wins": rows.wins.tolist(),
-            "ties": rows.ties.tolist(),
-            "losses": rows.losses.tolist(),
-        }
+        } | rows.counts()
 
     def _means(self, run: Sequence[int], measure: Sequence[int], values: Floats, n: Counts) -> Floats:
         """Return the mean of each row; most rows are of all queries, and most runs in many of them."""
@@ -155,13 +145,10 @@ class Experiment:
 
 def _tested(rows: PairedRows, found: RowStatistics, options: Options) -> dict[str, list[Any]]:
     """Return the columns that a test gives; None in rows with too few queries for one."""
-    tested = enough(rows.n, options)
-    delta, untested = found.delta.copy(), np.flatnonzero(~tested & (rows.n > 0))
-    delta[rows.n == 0] = math.nan
-    if untested.size:
-        delta[untested] = means_of(rows.deltas[untested], rows.n[untested])
+    tested, moments = enough(rows.n, options), rows.moments()
+    # What is sampled has means of its own, which are those of its sums.
+    delta = np.where(tested & ~np.isnan(found.delta), found.delta, moments.mean)
     columns = {name: _known(np.where(tested, getattr(found, name), math.nan)) for name in _STATISTICS}
-    moments = rows.moments()
     for name, column in (("effect", moments.effect), ("se", moments.se)):
         columns[name] = _known(np.where(tested, column, math.nan))
     columns["delta"] = _known(delta)
