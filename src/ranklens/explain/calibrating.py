@@ -55,6 +55,9 @@ def calibrated(
         if stated > 0.0:
             needed.append((float(np.sum((found - truth) ** 2)) + missing) / stated)
     factor = math.sqrt(sum(needed) / len(needed)) if needed else 1.0
+    if fit.taken.ndim == 2:
+        # Of right sides, which are scaled after it.
+        return fit._replace(scaled=fit.scaled * factor)
     return fit._replace(
         scaled=fit.scaled * factor, explained=fit.explained * factor, taken=fit.taken * factor
     )

@@ -54,9 +54,15 @@ def regression_layout(sample: CoalitionSample) -> Layout:
     rows, players = steady_rows(n), steady_rows(k)
     both = np.stack([sample.members, ~sample.members], axis=1).reshape(2 * n, k)
     gain, left_out, scaled, explained, taken = sample.fit
-    spare = players - k if len(taken) else 0
     # All are seen, or a number that is steady by itself.
     seen = len(left_out) if len(taken) else rows
+    spare = players - k if len(taken) else 0
+    if taken.ndim == 2:
+        explained = padded(explained, (players, rows - seen))
+        taken = padded(taken, (seen, rows - seen))
+    else:
+        explained = np.pad(explained, ((0, 0), (0, spare), (0, spare)))
+        taken = np.pad(taken, ((0, 0), (0, 0), (0, spare)))
     return Layout(
         padded(_with_ends(both), (ENDS + 2 * rows, players + 1)),
         ENDS + 2 * n,
@@ -69,8 +75,8 @@ def regression_layout(sample: CoalitionSample) -> Layout:
             padded(gain, (rows, players)),
             padded(left_out, (seen, seen)),
             padded(scaled, (rows, players)),
-            np.pad(explained, ((0, 0), (0, spare), (0, spare))),
-            np.pad(taken, ((0, 0), (0, 0), (0, spare))),
+            explained,
+            taken,
         ),
     )
 

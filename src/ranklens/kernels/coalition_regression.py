@@ -43,9 +43,10 @@ class Fit(NamedTuple):
         ``target[:, :m] @ left_out`` is how far each seen equation is from what all others say of it.
     scaled : array, shape (n, k)
         What that of an equation adds to the errors; of one that is not seen, its right side.
-    explained : array, shape (parts, k, k), or (0, 0, 0) where all are seen
-        What the contributions account for in the errors of the equations of each part that are not seen.
-    taken : array, shape (parts, m, k), or (0, 0, 0) where all are seen
+    explained : array, shape (parts, k, k) or (k, n - m), or (0, 0, 0) where all are seen
+        What the contributions account for in the errors of the equations of each part that are not seen, or
+        in the right sides of these, whichever are fewer.
+    taken : array, shape (parts, m, k) or (m, n - m), or (0, 0, 0) where all are seen
         What the interactions account for there.
     """
 
@@ -99,7 +100,10 @@ def estimates(target: Array, fit: Fit, *, n_parts: int, k: Any) -> tuple[Array, 
     n_seen = fit.left_out.shape[0]
     deleted = target[:, :n_seen] @ fit.left_out
     error = by_parts(deleted, fit.scaled[:n_seen, :], n_parts)
-    if fit.taken.shape[0]:
+    if len(fit.taken.shape) == 2:
+        left = target[:, n_seen:] - found @ fit.explained - deleted @ fit.taken
+        error = error + by_parts(left, fit.scaled[n_seen:, :], n_parts)
+    elif fit.taken.shape[0]:
         error = error + by_parts(target[:, n_seen:], fit.scaled[n_seen:, :], n_parts)
         error = error - found[None, :, :] @ fit.explained - deleted[None, :, :] @ fit.taken
     error = error - xp.mean(error, axis=0, keepdims=True)
@@ -151,8 +155,12 @@ def fitted(members: Array, weights: Array, spread: Array, *, n_seen: int, n_part
         return Fit(gain, left_out, scaled, none, none)
     outside, unseen = design[n_seen:, :], scaled[n_seen:, :]
     unseen = unseen / (1 - xp.sum(outside * plain[n_seen:, :], axis=1))[:, None]
-    explained = xp.permute_dims(in_parts(outside, n_parts), (0, 2, 1)) @ in_parts(unseen, n_parts)
-    taken = taken_by_parts(unseen, signs[n_seen:, :], seen, n_parts) * own[None, :, None]
+    if outside.shape[0] <= n_parts * outside.shape[1]:
+        explained = xp.permute_dims(outside, (1, 0))
+        taken = in_the_way(seen, signs[n_seen:, :]) * own[:, None]
+    else:
+        explained = xp.permute_dims(in_parts(outside, n_parts), (0, 2, 1)) @ in_parts(unseen, n_parts)
+        taken = taken_by_parts(unseen, signs[n_seen:, :], seen, n_parts) * own[None, :, None]
     return Fit(gain, left_out, xp.concat([scaled[:n_seen, :], unseen], axis=0), explained, taken)
 
 
