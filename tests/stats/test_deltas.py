@@ -60,6 +60,17 @@ def test_a_row_is_the_single_call_number_for_number(n, alternative):
         assert table.p_value[i] == rl.permutation_test(row, seed=3, alternative=alternative)
 
 
+@pytest.mark.parametrize(("alpha", "n_resamples"), [(0.9, 3000), (0.55, 41), (0.5, 999), (0.5, 7)])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_levels_from_one_half_on_are_those_of_the_single_call(alternative, alpha, n_resamples):
+    options = {"alternative": alternative, "alpha": alpha, "n_resamples": n_resamples, "seed": 3}
+    deltas = batch(20)
+    table = rl.compare_deltas(deltas, **options, **QUIET)
+    for i, row in enumerate(deltas):
+        interval = rl.paired_bootstrap(row, **options)
+        assert (table.ci_low[i], table.ci_high[i]) == (interval.low, interval.high)
+
+
 def test_ties_among_resamples_keep_the_single_calls_last_bits():
     rng = np.random.default_rng(1)
     few = np.zeros((6, 60))

@@ -63,6 +63,10 @@ def ends_of_resamples(
     -------
     array, shape (rows, 4)
     """
+    if ranks[2] < ranks[0]:
+        # One-sided ends at levels beyond 1/2: what lies between two ranges is counted from below.
+        turned = (*ranks[2:], *ranks[:2])
+        return ends_of_resamples(values, seed, n_resamples, turned, parts)[:, [2, 3, 0, 1]]
     scaled = _Scaled.of(values)
     near = _Near.of(drawn_sums(scaled.values, seed, range(n_resamples)), scaled.slack, ranks)
     ends = np.ldexp(near.ends, scaled.exponent[:, None])
