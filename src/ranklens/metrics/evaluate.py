@@ -57,7 +57,7 @@ def evaluate(
     judged_only : bool
         Remove unjudged documents from the ranking first (trec_eval's -J).
     depth : int, optional
-        Look at this many top documents of each query only (trec_eval's -M).
+        Look at this many top documents of each query only (trec_eval's -M); `judged_only` takes of these.
     rel : float
         The grade from which a document is relevant (trec_eval's -l), for the measures that have a threshold
         and do not name their own; the names of the results say so.
