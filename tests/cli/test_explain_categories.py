@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,19 @@ def test_a_category_is_scored_as_the_model_scores_it(
 
 def codes_in(frame: Any) -> Any:
     return frame.assign(cat=frame.cat.cat.codes)
+
+
+def test_a_pickled_estimator_knows_its_categories(command: Any) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    pytest.importorskip("sklearn", reason="the estimator needs scikit-learn")
+    frame = frame_of(CATEGORIES["tens"])
+    estimator = lightgbm.LGBMRegressor(
+        verbose=-1, n_jobs=1, min_data_per_group=1, cat_smooth=1, n_estimators=5
+    )
+    estimator.fit(frame, frame.cat.cat.codes == 1)
+    Path("model.pkl").write_bytes(pickle.dumps(estimator))
+    found = of_pair(command, "model.pkl", written(frame, "data.csv"), "--allow-pickle")
+    assert found["score_b"] == pytest.approx(estimator.predict(frame)[2], abs=1e-12)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "letor"])

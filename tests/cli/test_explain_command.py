@@ -354,6 +354,7 @@ def test_names_in_quotes_may_hold_what_separates_names(command):
         (("--max-rows", "99"), "max-rows"),
         (("--threshold", "0.5", "--groups", "a+b"), "threshold"),
         (("--columns", "query=q"), "columns"),
+        (("--categories", "codes"), "categories"),
     ],
 )
 def test_an_option_without_effect_is_told(command, arguments, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,6 +47,10 @@ class Categories:
                         "train them on a column with the same categories in the same order"
                     )
                 known[name] = tuple(some)
+        if reading is not None and not known:
+            warnings.warn(
+                "--categories has no effect here: the model has no categories of pandas", stacklevel=2
+            )
         return cls(known, reading)
 
     def taken_from(self, models: Sequence[Any]) -> None:
