@@ -133,6 +133,18 @@ def test_a_row_of_arrays_is_the_single_calls(interval, margin, clusters):
     assert table.p_wilcoxon is None
 
 
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_medians_of_resamples_are_those_of_the_single_call_to_the_last_bit(alternative):
+    rng = np.random.default_rng(0)
+    deltas, clusters = rng.normal(size=(40, 12)), rng.integers(0, 6, 12)
+    options = {"clusters": clusters, "alternative": alternative, "alpha": 0.5, "n_resamples": 2, "seed": 0}
+    kept = {"method": "monte-carlo", "n_permutations": 1, "min_queries": 2, "correction": None}
+    table = compare_deltas(deltas, **options, **kept)
+    for i, row in enumerate(deltas):
+        interval = rl.paired_bootstrap(row, **options)
+        assert (table.ci_low[i], table.ci_high[i]) == (interval.low, interval.high)
+
+
 @pytest.mark.parametrize("margin", [None, 0.05])
 @pytest.mark.parametrize("interval", ["percentile", "bca"])
 def test_a_masked_row_is_resampled_without_what_is_missing_and_flipped_in_its_places(margin, interval):

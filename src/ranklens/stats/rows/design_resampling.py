@@ -83,7 +83,9 @@ def _ratio_ends(sample: Sample, options: Options) -> Job[Ends]:
     del sums
     totals, factor, ends = yield sample.values, sample.factor, ends
     near_low, low, high, near_high = np.asarray(ends, dtype=np.float64).T
-    within = tail.between(near_low, low), tail.between(near_high, high)
+    lower, upper = tail.between(near_low, low), tail.between(near_high, high)
+    # At the median both are one number, up to the rounding of either.
+    within = lower, np.maximum(lower, upper) if 2.0 * tail.place <= tail.last else upper
     return _finished(sample, totals, factor, within)
 
 
