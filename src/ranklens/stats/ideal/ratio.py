@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,25 +37,38 @@ class UncertainLawError(ValueError):
         )
 
 
+class Sizes(NamedTuple):
+    """The sizes of units times 2^-`unit`, their total, and which of them are heavy: the same for all rows."""
+
+    values: Floats
+    unit: int
+    total: float
+    heavy: HeavyUnits | None
+
+    @classmethod
+    def of(cls, sizes: Floats) -> Sizes:
+        """Bring the largest into [0.5, 1): ratios stay, and no square leaves the range of numbers."""
+        unit = math.frexp(float(sizes.max()))[1]
+        values = np.ldexp(sizes, -unit)
+        return cls(values, unit, math.fsum(values.tolist()), HeavyUnits.of(values))
+
+
 class RatioLaw:
     """The law of a resampled ratio X / Y of sums of `totals` and positive `sizes`, both of shape (n,).
 
     X / Y lies at or below t exactly where the sum of draws from ``totals - t · sizes`` is not positive, whose
     law is that of a mean. Units that outweigh the others are set aside, and their draws listed. Quantiles are
     found by halving one fixed bracket: a larger share then never has a smaller quantile, whatever the
-    rounding.
+    rounding. `shared` is `Sizes.of(sizes)`, where it is known.
     """
 
-    def __init__(self, totals: Floats, sizes: Floats) -> None:
+    def __init__(self, totals: Floats, sizes: Floats, shared: Sizes | None = None) -> None:
         each = totals / sizes
         self._lowest, self._highest = float(each.min()), float(each.max())
-        # A power of two: ratios stay, and no square leaves the range of numbers.
-        unit = math.frexp(float(sizes.max()))[1]
-        totals, sizes = np.ldexp(totals, -unit), np.ldexp(sizes, -unit)
+        sizes, unit, total_size, self._heavy = Sizes.of(sizes) if shared is None else shared
+        totals, n = np.ldexp(totals, -unit), len(totals)
         self._totals, self._sizes = totals, sizes
-        self._heavy = HeavyUnits.of(sizes)
         self._grids = _CHECKING_GRIDS if self._heavy is None else _HEAVY_GRIDS
-        n, total_size = len(totals), math.fsum(sizes.tolist())
         self._ratio = math.fsum(totals.tolist()) / total_size
         self._error = math.sqrt(float(np.sum((totals - self._ratio * sizes) ** 2)) * n / (n - 1)) / total_size
         self._only_lowest = float(np.mean(each == self._lowest)) ** n

@@ -16,7 +16,7 @@ from ranklens.arrays.threads import for_each, n_cores
 from ranklens.stats.exact.steps import known_multiples
 from ranklens.stats.ideal.law import lattice_ratio_law, listed_law
 from ranklens.stats.ideal.listed import LISTED
-from ranklens.stats.ideal.ratio import RatioLaw, UncertainLawError
+from ranklens.stats.ideal.ratio import RatioLaw, Sizes, UncertainLawError
 from ranklens.stats.ideal.smooth_ratio import smooth_ratio_ends
 from ranklens.stats.interval_levels import bca_tails, bias_of, expanded_tail, jackknife_acceleration
 from ranklens.stats.resampled import common_ratio
@@ -91,7 +91,9 @@ def ratio_intervals(
         _put_laws(ends, totals, levels, lambda row: lattice_ratio_law(row, sizes, eps, backend))
     rest = _open_rows(ends)
     ends[rest] = np.stack(smooth_ratio_ends(totals[rest], sizes, levels.of), axis=1)
-    _put_laws(ends, totals, levels, lambda row: RatioLaw(row, sizes))
+    if _open_rows(ends).size:
+        shared = Sizes.of(sizes)
+        _put_laws(ends, totals, levels, lambda row: RatioLaw(row, sizes, shared))
     low, high = ends.T + 0.0
     return low, high
 
@@ -105,12 +107,14 @@ def _put_laws(
 ) -> None:
     """Write down the ends of the rows that have none yet, where there is such a law and it is certain."""
 
+    def share_below_own(law: Law, row: Floats) -> Floats:
+        return np.array([law.share_below(math.fsum(row.tolist()) / math.fsum(levels.sizes.tolist()))])
+
     def compute(i: int) -> None:
         law, row = law_of(totals[i]), totals[i : i + 1]
         if law is not None:
-            ratio = math.fsum(totals[i].tolist()) / math.fsum(levels.sizes.tolist())
             with contextlib.suppress(UncertainLawError):
-                (below,), (above,) = levels.of(row, lambda: np.array([law.share_below(ratio)]))
+                (below,), (above,) = levels.of(row, lambda: share_below_own(law, totals[i]))
                 low, high = law.lower(float(below)), law.upper(float(above))
                 if isinstance(law, RatioLaw):
                     law.check(high - low)
