@@ -17,10 +17,15 @@ PASSES = 3
 FEW = 24
 """Coalitions a player up to which they are spread; more of them are even enough as they are."""
 
+SLICE = 8192
+"""Elements of a matrix that are multiplied at once: for more BLAS wakes all cores each time, and where others
+need these, it waits for them ten times as long as one takes."""
+
 SCALE = 16.0
 """Weights are rounded to integers, so that all sums are exact, and the choices the same everywhere."""
 
 Members = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 def spread_evenly(members: Members, movable: NDArray[np.bool_]) -> Members:
@@ -44,20 +49,24 @@ def spread_evenly(members: Members, movable: NDArray[np.bool_]) -> Members:
     signs = 1.0 - 2.0 * members
     size = members.sum(axis=1)
     weights = np.rint(SCALE * k * k / (size * (k - size)))
-    together = (signs * weights[:, None]).T @ signs
+    height = max(1, SLICE // k)
+    slices = np.zeros((-(-k // height), height, k))
+    together = slices.reshape(-1, k)[:k]
+    together[:] = (signs * weights[:, None]).T @ signs
     np.fill_diagonal(together, 0.0)
     taken = {row.tobytes() for row in np.packbits(members, axis=1)}
     for _ in range(PASSES):
         for row in np.flatnonzero(movable).tolist():
-            _exchange(signs[row], float(weights[row]), together, taken)
+            pull = (slices @ signs[row]).reshape(-1)[:k]
+            _exchange(signs[row], float(weights[row]), pull, together, taken)
     return signs < 0.0
 
 
-def _exchange(
-    x: NDArray[np.float64], weight: float, together: NDArray[np.float64], taken: set[bytes]
-) -> None:
-    """Make the best exchange of one coalition, if it helps and gives a new coalition."""
-    pull = together @ x
+def _exchange(x: Floats, weight: float, pull: Floats, together: Floats, taken: set[bytes]) -> None:
+    """Make the best exchange of one coalition, if it helps and gives a new coalition.
+
+    `pull` is ``together @ x``.
+    """
     low = x < 0.0
     inside = int(np.argmin(np.where(low, pull, np.inf)))
     outside = int(np.argmax(np.where(low, -np.inf, pull)))
