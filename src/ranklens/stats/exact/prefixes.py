@@ -66,7 +66,8 @@ def growing_prefixes(tail: FlipTail, widest: int) -> Iterator[Prefixes]:
         chosen = np.arange(choices)
         binomials = np.array([float(math.comb(repeats, k)) for k in range(choices)])
         room = (now.room[:, None] - value * chosen).ravel()
-        ways = (now.ways[:, None] * binomials).ravel()
+        with np.errstate(over="ignore"):
+            ways = (now.ways[:, None] * binomials).ravel()
         if merging:
             room, ways = _merged(room, ways)
         if not ways.max() < _MOST_WAYS:

@@ -140,7 +140,8 @@ def commensurable_multiples(
         open_rows = open_rows[unfit]
         denominators = _denominators(smallest[unfit], slack, believed)
         grown = np.lcm(steps[open_rows], denominators)
-        fails = (denominators == 0) | (grown > sure / slack)
+        # At the very edge of the slack one rounding says that a ratio fits and another that it does not.
+        fails = (denominators == 0) | (grown > sure / slack) | (grown == steps[open_rows])
         found[open_rows[fails]] = False
         steps[open_rows] = grown
         open_rows = open_rows[~fails]
