@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
 from ranklens.kernels.exact_folds import folded_sum
+from ranklens.stats.exact.steps import commensurable_multiples
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -27,6 +28,12 @@ _FADED, _FADED_OF_LONG = -7.0, -18.0
 _MEAN, _SPREAD = 2.0 * math.log(2.0) - 2.0, 3.0
 """Of the logarithm of a modulus, a value's part at a step that has nothing to do with it, and four times the
 square root of the variance of that."""
+
+_STRAYING, _SURE, _BELIEVED = 3e-8, 0.1, 0.7
+"""How far from multiples of any step the differences may lie in parts of the largest, over 32; see
+`commensurable_multiples`."""
+
+_FEW_RATIOS = 24
 
 _TINY = 1e-300
 _COPIES, _FLOAT_BYTES, _MOST_ROWS = 4, 8, 256
@@ -65,6 +72,7 @@ class Peaks(NamedTuple):
         for part in cut(range(count), rows_within(row_bytes, min(max(count, 1), _MOST_ROWS), share=0.125)):
             some = chosen[part.start : part.stop]
             found._look(part.start, magnitudes, n, some, beyond, glance)
+            found._look_for_any(part.start, magnitudes[some], beyond)
         return found
 
     def error(self) -> Floats:
@@ -90,8 +98,21 @@ class Peaks(NamedTuple):
             kept = logs >= faded[place]
             done = kept & (n[chosen[place]] <= most)
             spread = np.sqrt(folded_sum(np.ascontiguousarray((values[done] ** 2).T)))
-            self._put(start + place[done], 1.0 / (_SCALES[scale[done]] * spread), logs[done], beyond)
+            widths = _common_multiples(values[done], _SCALES[scale[done]]) / _SCALES[scale[done]]
+            self._put(start + place[done], widths / spread, logs[done], beyond)
             place, scale = place[kept & ~done], scale[kept & ~done]
+
+    def _look_for_any(self, start: int, magnitudes: Counts, beyond: float) -> None:
+        """Look for a step from which they hardly stray, of whatever size: ratios of the differences tell."""
+        places = np.arange(len(magnitudes))
+        for every in (max(1, magnitudes.shape[1] // _FEW_RATIOS), 1):
+            values = magnitudes[places, ::-every].astype(np.float64)
+            found, multiples = commensurable_multiples(values, _STRAYING, sure=_SURE, believed=_BELIEVED)
+            places, multiples = places[found], multiples[found]
+            if not places.size:
+                return
+        spread = np.sqrt(folded_sum(np.ascontiguousarray((multiples.astype(np.float64) ** 2).T)))
+        self._put(start + places, np.gcd.reduce(multiples, axis=1) / spread, np.zeros(places.size), beyond)
 
     def _put(self, places: Counts, steps: Floats, logs: Floats, beyond: float) -> None:
         np.maximum.at(self.steps, places, steps)
@@ -113,6 +134,12 @@ def _spread_over(magnitudes: Counts, n: Counts, rows: Counts, most: int) -> Floa
     places = width - 1 - taken * (n[rows, None] - 1) // np.maximum(few - 1, 1)
     found = magnitudes[rows[:, None], np.maximum(places, 0)]
     return np.where(taken < few, found, 0).astype(np.float64)
+
+
+def _common_multiples(values: Floats, scales: Floats) -> Floats:
+    """Return how many of the steps that were tried make up the widest of which all are multiples."""
+    multiples = np.rint(values * scales[:, None]).astype(np.int64)
+    return np.asarray(np.maximum(np.gcd.reduce(multiples, axis=1), 1), dtype=np.float64)
 
 
 def _log_moduli(values: Floats, scales: Floats) -> Floats:
