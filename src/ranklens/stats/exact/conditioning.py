@@ -12,7 +12,8 @@ from ranklens.arrays import budget_bytes
 from ranklens.kernels.exact_lattice import subset_counts
 from ranklens.kernels.exact_subsets import subset_sums
 from ranklens.stats.exact.clusters import clustered_atoms
-from ranklens.stats.exact.noisy import NoisySteps, noise_atom
+from ranklens.stats.exact.noise_steps import noise_atom
+from ranklens.stats.exact.noisy import NoisySteps
 from ranklens.stats.exact.noisy_mass import noisy_mass
 from ranklens.stats.exact.prefixes import Prefixes, growing_prefixes
 from ranklens.stats.exact.remainder import Inverted, plain_remainder, tilted_remainder
@@ -50,7 +51,8 @@ def conditioned_mass(tail: FlipTail, on_lattice: Callable[[FlipTail], Mass]) -> 
     counted = _counted(tail, levels, _BITS)
     if counted is not None:
         return counted
-    lattices = [] if tail.lattice else NoisySteps.near(tail.magnitudes)
+    near = [] if tail.lattice else NoisySteps.near(tail.magnitudes)
+    lattices = [steps for steps in near if steps.has_steps]
     noisy, best = lattices[0] if lattices else None, None
     for steps in lattices:
         if best is None or best.error > _GOOD * best.ways:

@@ -19,9 +19,11 @@ from ranklens.stats.exact.meeting import STEP as MEETING_STEP
 from ranklens.stats.exact.meeting import meeting_counts
 from ranklens.stats.exact.mixed import count_mixed
 from ranklens.stats.exact.near import plain_inversions
+from ranklens.stats.exact.nested import nested_mass
 from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, MOST_MET, Plan
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import LONG, Inverted
+from ranklens.stats.exact.spectrum import MOST_CELLS
 from ranklens.stats.exact.tail import FlipTail, FlipTails, Mass, Masses
 from ranklens.stats.exact.tilt import STEP as TILTED
 from ranklens.stats.exact.tilt import TiltedSpectrum, tilted_inversion
@@ -32,6 +34,9 @@ Rows = NDArray[np.bool_]
 _FAR_OF_SHORT, _FAR = 1e-4, 1e-6
 _LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
 """The relative errors of an inversion past which another step is tried, and past which long lists are."""
+
+_CLOSE_ERROR, _WAVE_REACH = 1e-3, 8.5
+"""The relative error past which steps within steps are looked for, and how far an inversion reaches."""
 
 _DOUBTFUL = 4e-3
 """The relative error past which a row is counted if it is short enough, however long that takes."""
@@ -79,6 +84,7 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
             _put_inverted(found, places, result, step)
     _tilt_small(found, tails, near)
     _put_rest(found, tails)
+    _nest(found, tails)
     _meet_doubtful(found, tails)
     _condition(found, tails)
     return found
@@ -129,6 +135,22 @@ def _list_uncertain(found: Masses, tails: FlipTails, places: Counts) -> None:
     if places.size:
         short = list_bits(tails.take(places)) <= LONG_BITS
         count_listed(found, tails, places[short], LONG_BITS)
+
+
+def _nest(found: Masses, tails: FlipTails) -> None:
+    """Look for steps within the steps of what is uncertain, or took only a part of a lattice's nodes."""
+    inverted = (found.step == PLAIN) | (found.step == TILTED)
+    cells = (tails.begin + _WAVE_REACH * tails.sums.spread) / 4.0 * tails.n
+    parts = tails.sums.lattice & inverted & (cells > MOST_CELLS)
+    places = np.flatnonzero(parts | _above(found, _CLOSE_ERROR))
+
+    def compute(place: int) -> None:
+        mass = nested_mass(tails.row(place))
+        if mass is not None:
+            found.put_one(place, mass)
+
+    if places.size:
+        for_each(compute, places.tolist(), n_threads=n_cores())
 
 
 def _meet_doubtful(found: Masses, tails: FlipTails) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ranklens.stats.exact.noisy import MOST_CELLS, NoisyLaw, NoisySteps
+from ranklens.stats.exact.noisy import NoisySteps
+from ranklens.stats.exact.noisy_law import MOST_CELLS, NoisyLaw
 from ranklens.stats.exact.tail import FlipTail, Mass
 
 INVERTED = "conditional characteristic function"
@@ -45,17 +46,9 @@ def _below(
     noisy: NoisySteps, flipped: int, on_lattice: Callable[[FlipTail], Mass]
 ) -> tuple[float, float, float]:
     """Return the logarithm of the scale, the chance of fewer flipped steps than `flipped`, and its error."""
-    steps = np.sort(noisy.multiples[noisy.multiples > 0])
-    total, limit = int(steps.sum()), flipped - 1
-    if limit < 0:
+    if flipped <= 0:
         return 0.0, 0.0, 0.0
-    mirrored = 2 * limit > total
-    if mirrored:
-        limit = total - flipped
-    mass = (
-        on_lattice(FlipTail(steps, limit, total - 2 * limit, True)) if limit >= 0 else Mass(0.0, 0, 0.0, "")
-    )
-    log_scale = -mass.exponent * math.log(2.0)
-    if not mirrored:
-        return log_scale, mass.ways, mass.error
-    return 0.0, 1.0 - math.exp(log_scale) * mass.ways, math.exp(log_scale) * mass.error
+    # The tail begins above zero, so that these are fewer than half of all steps.
+    steps = np.sort(noisy.multiples[noisy.multiples > 0])
+    mass = on_lattice(FlipTail(steps, flipped - 1, int(steps.sum()) - 2 * (flipped - 1), True))
+    return -mass.exponent * math.log(2.0), mass.ways, mass.error

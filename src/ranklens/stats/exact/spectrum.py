@@ -27,7 +27,7 @@ FEW_VALUES = 96
 _CELLS_AT_ONCE = 1 << 16
 _NEGLIGIBLE = 1e-14
 _TINY = 1e-300
-_WITNESSES, _DEAD = 2, 60.0
+_DEAD = 60.0
 _CAUTION = 30.0
 _SCANNED_CELLS, _FEWEST_SCANNED, _MOST_SCANNED = 1 << 17, 2048, 16384
 _SCANNED_MANY = (512, 2048)
@@ -129,16 +129,20 @@ def half_odd_nodes(n: int, step: float) -> Floats:
     return (np.arange(n, dtype=np.float64) + 0.5) * step
 
 
-def alive(spectrum: Spectrum, tanhs: Floats, nodes: Floats) -> Floats:
-    """Return the nodes at which the two most frequent values leave more of the modulus than any sum shows.
+def alive(spectrum: Spectrum, tanhs: Floats, nodes: Floats, n_witnesses: int = 2) -> Floats:
+    """Return the nodes at which the most frequent values leave more of the modulus than any sum shows.
 
     `tanhs` are those of the tilt, zeros without one.
     """
     strength = spectrum.weighted(1.0 - tanhs * tanhs)
-    strongest = np.argsort(-strength, kind="stable")[:_WITNESSES]
-    sines = np.sin(np.multiply.outer(spectrum.values[strongest], nodes))
-    exponents = np.sum(strength[strongest, None] * sines * sines, axis=0)
-    return np.asarray(nodes[0.5 * exponents < _DEAD])
+    strongest = np.argsort(-strength, kind="stable")[:n_witnesses]
+    rows = max(1, _WITNESS_CELLS // len(strongest))
+    kept = []
+    for part in (nodes[i : i + rows] for i in range(0, len(nodes), rows)):
+        sines = np.sin(np.multiply.outer(spectrum.values[strongest], part))
+        exponents = np.sum(strength[strongest, None] * sines * sines, axis=0)
+        kept.append(part[0.5 * exponents < _DEAD])
+    return np.concatenate(kept)
 
 
 def choose_nodes(spectrum: Spectrum, step: float, tanhs: Floats) -> tuple[int, Floats]:
