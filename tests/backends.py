@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import cupy_double
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ VARIANTS = (
     "jax-x64",
     "torch",
     "cupy",
+    "cupy-double",
 )
 
 
@@ -52,6 +54,10 @@ def open_variant(variant: str) -> Backend:
 def user_backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
     """Each backend in turn, as a user has it: with "jax", 64-bit types are switched off."""
     variant = request.param
+    if variant == "cupy-double":
+        with cupy_double.installed():
+            yield open_backend("cupy")
+        return
     opened = open_variant(variant)
     if variant.startswith("strict"):
         forbid_host_syncs(monkeypatch)
@@ -64,7 +70,9 @@ def user_backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def backend(user_backend: Backend) -> Iterator[Backend]:
-    """Each backend in turn, with 64-bit types, as kernels have it."""
+    """Each backend in turn, with 64-bit types, as kernels have it; the double of cupy on another card."""
+    if isinstance(user_backend.device, cupy_double.Device):
+        user_backend = make_backend("cupy", user_backend.xp, cupy_double.Device(1))
     with user_backend.precise():
         yield user_backend
 

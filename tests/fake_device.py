@@ -1,4 +1,7 @@
-"""An array library as cupy looks from outside: it refuses ``__array__`` and counts transfers to the host."""
+"""An array library that nobody knows: it keeps to the standard and refuses ``__array__`` and host arrays.
+
+It counts transfers to the host.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,12 @@ class FakeArray:
         """Copy to the host: the one allowed way."""
         self._syncs.count += 1
         return self._hidden.copy()
+
+    def __array_ufunc__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("numpy's function of an array on a device")
+
+    def __array_function__(self, *_: Any) -> Any:
+        raise TypeError("numpy's function of an array on a device")
 
     def __getitem__(self, key: Any) -> FakeArray:
         return FakeArray(np.asarray(self._hidden[shown(key)]), self._syncs)
@@ -78,7 +87,7 @@ class FakeNamespace:
     """numpy's functions over `FakeArray`; creation without ``device=`` is refused."""
 
     def __init__(self, syncs: SimpleNamespace) -> None:
-        self.__name__ = syncs.name
+        self.__name__ = "fake"
         self._syncs = syncs
 
     def __eq__(self, other: object) -> bool:
@@ -96,13 +105,13 @@ class FakeNamespace:
             return member
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if name in ("arange", "asarray", "empty", "full", "linspace", "ones", "zeros"):
+            if name in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"):
                 assert kwargs.pop("device") == FakeArray.device, f"{name} without device="
+            if name == "asarray":
+                return FakeArray(np.array(getattr(args[0], "_hidden", args[0]), **kwargs), self._syncs)
             result = member(*shown(args), **{key: shown(value) for key, value in kwargs.items()})
             return FakeArray(np.asarray(result), self._syncs)
 
-        if isinstance(member, np.ufunc):
-            call.at = lambda array, places, values: member.at(*shown((array, places, values)))  # type: ignore[attr-defined]
         return call
 
 
@@ -112,10 +121,12 @@ def shown(value: Any) -> Any:
         return value._hidden
     if isinstance(value, (tuple, list)):
         return type(value)(shown(item) for item in value)
+    if isinstance(value, np.ndarray):
+        raise TypeError("an array of the host among those of the device")
     return value
 
 
-def fake_array(values: Any, name: str = "fake") -> tuple[FakeArray, SimpleNamespace]:
-    """Return an array on the fake device, of a library of this name, and the counter of its transfers."""
-    syncs = SimpleNamespace(count=0, name=name)
+def fake_array(values: Any) -> tuple[FakeArray, SimpleNamespace]:
+    """Return an array on the fake device, and the counter of its transfers."""
+    syncs = SimpleNamespace(count=0)
     return FakeArray(np.asarray(values, dtype=np.float64), syncs), syncs

@@ -1,10 +1,12 @@
-"""What cupy is asked to do, on an array library that is called cupy and refuses implicit transfers."""
+"""What cupy is asked to do, on a double of it, on a card that is not the current one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import cupy_double
 import numpy as np
 import pytest
-from fake_device import fake_array
 
 import ranklens as rl
 from ranklens.arrays import Purpose, backend_of, to_host, words
@@ -16,11 +18,19 @@ ROWS = np.random.default_rng(0).normal(0.1, 1.0, size=(6, 70))
 QUIET = {"n_resamples": 300, "n_permutations": 300, "method": "monte-carlo", "correction": None}
 
 
-def cupy_like(values):
-    array, syncs = fake_array(values, name="cupy")
+@pytest.fixture(autouse=True)
+def double() -> Iterator[None]:
+    with cupy_double.installed():
+        yield
+
+
+def cupy_like(values, dtype=np.float64):
+    with cupy_double.Device(1):
+        array = cupy_double.asarray(values, dtype=dtype)
     assert backend_of(array).name == "cupy"
     assert backend_of(array).on_accelerator
-    return array, syncs
+    cupy_double.waits.count = 0
+    return array, cupy_double.waits
 
 
 def test_resamples_are_drawn_on_the_device_and_flips_on_the_host(monkeypatch):
@@ -30,16 +40,18 @@ def test_resamples_are_drawn_on_the_device_and_flips_on_the_host(monkeypatch):
         "ranklens.arrays.draws.device_words", lambda *args: made.append(args) or device_words(*args)
     )
     for purpose in (Purpose.RESAMPLES, Purpose.FLIPS):
-        (drawn,) = to_host(draw_words(backend, 3, 4090, 4100, range(2), purpose))
+        with backend.precise():
+            (drawn,) = to_host(draw_words(backend, 3, 4090, 4100, range(2), purpose))
         expected = words(3, 4090, 4100, 2, purpose)
         np.testing.assert_array_equal(drawn.view(np.uint64), expected)
     assert len(made) == 1
 
 
 def test_draws_are_counted_without_waiting():
-    indices, syncs = fake_array([[0, 1], [0, 2], [3, 2]], name="cupy")
+    indices, syncs = cupy_like([[0, 1], [0, 2], [3, 2]], np.int64)
     backend = backend_of(indices)
-    counts = count_draws(backend, backend.xp.astype(indices, np.int64), 4)
+    with backend.precise():
+        counts = count_draws(backend, indices, 4)
     assert syncs.count == 0
     np.testing.assert_array_equal(to_host(counts)[0], [[2, 0, 0, 1], [0, 1, 2, 0]])
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import cupy_double
 import numpy as np
 import pytest
-from fake_device import fake_array
 
 import ranklens as rl
 from ranklens.arrays import memory_budget, to_host
@@ -40,11 +42,25 @@ OPTIONS = {
 COLUMNS = ("delta", "ci_low", "ci_high", "p_value", "q_value", "effect", "p_error", "p_t", "p_wilcoxon")
 
 
+@pytest.fixture(autouse=True)
+def double() -> Iterator[None]:
+    """The double of cupy, counting its transfers anew."""
+    with cupy_double.installed():
+        cupy_double.waits.count = 0
+        yield
+
+
+def on_card(values: np.ndarray) -> cupy_double.ndarray:
+    """Put values on a card that is not the current one."""
+    with cupy_double.Device(1):
+        return cupy_double.asarray(values)
+
+
 def compared(rows: np.ndarray, **options: object) -> int:
     """Compare rows on the fake device, hold the table to that of the host, and return how often it waited."""
-    array, syncs = fake_array(rows, name="cupy")
-    found = rl.compare_deltas(array, **options)
-    waited = syncs.count
+    cupy_double.waits.count = 0
+    found = rl.compare_deltas(on_card(rows), **options)
+    waited = cupy_double.waits.count
     expected = rl.compare_deltas(rows, **options)
     for name in COLUMNS:
         column, other = getattr(found, name), getattr(expected, name)
@@ -75,8 +91,10 @@ def test_exact_methods_wait_at_most_twice(name, method, mask):
 
 @pytest.mark.parametrize(("method", "most"), [("monte-carlo", 1), ("exact", 2)])
 def test_means_travel_with_the_differences(method, most):
-    array, syncs = fake_array(np.column_stack([ROWS, np.arange(6) + 1.0]), name="cupy")
-    found = rl.compare_deltas(array[:, :N], mean_a=array[:, N], method=method, **PLAIN)
+    array, syncs = on_card(np.column_stack([ROWS, np.arange(6) + 1.0])), cupy_double.waits
+    with cupy_double.Device(1):
+        rows, means = array[:, :N], array[:, N]
+    found = rl.compare_deltas(rows, mean_a=means, method=method, **PLAIN)
     assert syncs.count == most
     np.testing.assert_allclose(found.relative_delta, found.delta / (np.arange(6) + 1.0), rtol=1e-12)
 
@@ -118,7 +136,7 @@ def test_what_is_not_finite_is_named_as_on_the_host(name):
     rows[4, 3] = np.nan
     for method in ("monte-carlo", "auto"):
         with pytest.raises(ValueError, match=r"1 of 420 values .* \(at comparison 4 query 3\)"):
-            rl.compare_deltas(fake_array(rows)[0], method=method, **(PLAIN | OPTIONS[name]))
+            rl.compare_deltas(on_card(rows), method=method, **(PLAIN | OPTIONS[name]))
 
 
 @pytest.mark.parametrize("interval", ["percentile", "bca", "studentized"])
@@ -131,9 +149,9 @@ def test_sums_beyond_the_memory_budget_come_in_parts(interval):
 
 
 def test_what_has_no_room_beside_others_travels_by_itself():
-    large, syncs = fake_array(np.arange(200_000.0))
-    small = large[:10]
-    with memory_budget(2**20):
+    large, syncs = on_card(np.arange(200_000.0)), cupy_double.waits
+    with memory_budget(2**20), cupy_double.Device(1):
+        small = large[:10]
         found = to_host(small, large, small + 1.0)
     assert syncs.count == 2
     np.testing.assert_array_equal(found[1], np.arange(200_000.0))

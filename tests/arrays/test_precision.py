@@ -10,8 +10,7 @@ import pytest
 from backends import open_variant
 
 from ranklens.arrays import PrecisionWarning, backend_of
-from ranklens.arrays.backend import make_backend
-from ranklens.arrays.precision import float_dtype_of
+from ranklens.arrays import precision as precision_module
 from ranklens.stats import paired_bootstrap, permutation_test
 
 DELTAS = np.random.default_rng(5).normal(0.2, 1.0, size=40)
@@ -43,8 +42,7 @@ def test_a_device_without_float64_says_so_once():
     strict = open_variant("strict").xp
     device = strict.Device("no_float64")
     array = strict.asarray([float(x) for x in DELTAS], dtype=strict.float32, device=device)
-    make_backend.cache_clear()
-    float_dtype_of.cache_clear()
+    precision_module._widest.cache_clear()
     with pytest.warns(PrecisionWarning, match="has no float64, so float32 is used"):
         backend = backend_of(array)
     assert backend.float_dtype == strict.float32

@@ -27,6 +27,8 @@ TO_SCALAR = {"bool", "complex", "float", "int", "list", "print", "tuple"}
 TO_HOST = {"__array__", "get", "item", "numpy", "to_device", "to_host", "tolist"}
 CREATION = {"arange", "asarray", "empty", "eye", "from_dlpack", "full", "linspace", "ones", "zeros"}
 SORTS = {"argsort", "sort"}
+# By boolean masks or shapes that depend on values: `array_api_compat` clips cupy's arrays by a mask.
+WAITS = {"clip", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
 
 
 def faults(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -62,6 +64,8 @@ def _call_faults(node: ast.Call) -> Iterator[tuple[int, str]]:
     name = node.func.attr
     if name in TO_HOST:
         yield node.lineno, f".{name}() brings an array to the host"
+    if name in WAITS:
+        yield node.lineno, f"{name}() waits for the device on cupy"
     if name in CREATION and "device" not in keywords:
         yield node.lineno, f"{name}() without device="
     if name in SORTS:
@@ -93,6 +97,7 @@ def test_kernels_are_pure(path: Path) -> None:
         ("xp.zeros(3)", "zeros() without device="),
         ("xp.argsort(x)", "argsort() without stable="),
         ("xp.sort(x, descending=True)", "descending= places"),
+        ("xp.clip(x, min=0)", "clip() waits"),
         ("xp.partition(x, 3)", "not in the array API standard"),
         ("raise ValueError", "checks nothing"),
     ],

@@ -6,7 +6,7 @@ import functools
 import importlib
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class Backend:
 
     name: str
     xp: Any
-    device: Any
+    # cupy's devices have no hash.
+    device: Any = field(hash=False)
     float_dtype: Any
 
     def asarray(self, values: Any, dtype: Any = None) -> Any:
@@ -66,6 +67,10 @@ class Backend:
         uint64 words become int64 with the same bits, since most libraries cannot compute with uint64. A torch
         tensor that records gradients comes without them.
         """
+        with self.current():
+            return self._put(values, dtype)
+
+    def _put(self, values: Any, dtype: Any) -> Any:
         if not isinstance(values, np.ndarray) and is_array(values):
             if self.name == "torch":
                 values = values.detach()
@@ -89,9 +94,17 @@ class Backend:
         kind = getattr(device, "platform", None) or getattr(device, "type", None)
         return self.name == "cupy" or kind not in (None, "cpu")
 
-    def precise(self) -> AbstractContextManager[None]:
-        """Return a context in which float64 and int64 exist (JAX may have them switched off)."""
-        return jax_precise() if self.name == "jax" else nullcontext()
+    def precise(self) -> AbstractContextManager[Any]:
+        """Return `current`, with float64 and int64 (JAX may have them switched off)."""
+        return jax_precise() if self.name == "jax" else self.current()
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Return a context in which the library works on this device.
+
+        Only cupy needs it: its current device does the work, wherever arguments lie and whatever ``device=``
+        says.
+        """
+        return self.device if self.name == "cupy" else nullcontext()
 
     def _dtype_for(self, array: Any) -> Any:
         return self.float_dtype if self.xp.isdtype(array.dtype, "real floating") else array.dtype
@@ -168,7 +181,6 @@ def _import_namespace(name: str) -> Any:
     return importlib.import_module(_NAMESPACES[name])
 
 
-@functools.lru_cache(maxsize=64)
 def make_backend(name: str, xp: Any, device: Any) -> Backend:
     """Build the backend of a namespace and a device."""
     return Backend(name, xp, device, float_dtype_of(xp, name, device))

@@ -14,16 +14,23 @@ class PrecisionWarning(UserWarning):
     """A device has no float64, so that results are rounded to float32."""
 
 
-@functools.lru_cache(maxsize=64)
 def float_dtype_of(xp: Any, name: str, device: Any) -> Any:
     """Return float64, or float32 where `device` has nothing wider (which is said once)."""
-    if name == "jax" or _has_float64(xp, name, device):
+    return xp.float64 if name in _WIDE else _widest(xp, name, device)
+
+
+_WIDE = ("numpy", "cupy", "jax")
+
+
+@functools.lru_cache(maxsize=64)
+def _widest(xp: Any, name: str, device: Any) -> Any:
+    if _has_float64(xp, name, device):
         return xp.float64
     warnings.warn(
         f"device {device} of {name} has no float64, so float32 is used: p-values can differ by the few "
         "permutations that lie within rounding of the observed difference",
         PrecisionWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
     return xp.float32
 
@@ -32,9 +39,7 @@ def _has_float64(xp: Any, name: str, device: Any) -> bool:
     if name == "torch":
         return getattr(device, "type", "cpu") != "mps"
     info = getattr(xp, "__array_namespace_info__", None)
-    if info is None or name in ("numpy", "cupy"):
-        return True
-    return "float64" in info().dtypes(device=device, kind="real floating")
+    return info is None or "float64" in info().dtypes(device=device, kind="real floating")
 
 
 @contextmanager

@@ -50,6 +50,11 @@ def to_host(*arrays: Any) -> tuple[HostArray, ...]:
         import jax
 
         return tuple(np.asarray(array) for array in jax.device_get(list(arrays)))
+    with backend.current():
+        return _fetch_all(arrays, backend)
+
+
+def _fetch_all(arrays: Sequence[Any], backend: Backend) -> tuple[HostArray, ...]:
     if len(arrays) == 1 or "64" not in str(backend.float_dtype):
         return tuple(_fetch(array) for array in arrays)
     fitting = _fitting(arrays)

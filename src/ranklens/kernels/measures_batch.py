@@ -46,7 +46,7 @@ class MeasureBatch(NamedTuple):
 
     def gains(self) -> Array:
         """Return the grades with negative ones and padding as 0, shape (runs, queries, width)."""
-        return namespace(self.grades).clip(self.grades, min=0.0)
+        return namespace(self.grades).maximum(self.grades, 0.0)
 
 
 def within(ranks: Array, cutoff: int | None) -> Array:
@@ -75,4 +75,4 @@ def count(mask: Array, dtype: Any) -> Array:
 
 def at_least_one(counts: Array) -> Array:
     """Replace a count of zero by one, for a quotient whose numerator is then zero as well."""
-    return namespace(counts).clip(counts, min=1.0)
+    return namespace(counts).maximum(counts, 1.0)

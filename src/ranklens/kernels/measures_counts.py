@@ -19,7 +19,7 @@ def judged(batch: MeasureBatch, *, cutoff: int | None = None) -> Array:
     found = count(within(batch.ranks, cutoff), batch.grades.dtype)
     depth = batch.n_retrieved
     if cutoff is not None:
-        depth = namespace(depth).clip(depth, max=cutoff)
+        depth = namespace(depth).minimum(depth, cutoff)
     return found / at_least_one(depth)
 
 

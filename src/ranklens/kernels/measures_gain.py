@@ -12,7 +12,7 @@ def ndcg(batch: MeasureBatch, *, cutoff: int | None = None, gain: str = "linear"
     xp = namespace(batch.grades)
     found = _gain(batch.gains(), gain) / at_ranks(batch.ranks, batch.logs)
     width = batch.pool.shape[-1]
-    best = _gain(xp.clip(batch.pool, min=0.0), gain) / batch.logs[:width]
+    best = _gain(xp.maximum(batch.pool, 0.0), gain) / batch.logs[:width]
     if cutoff is not None:
         found = xp.where(batch.ranks <= cutoff, found, 0.0)
         best = xp.where(batch.positions[:width] <= cutoff, best, 0.0)
@@ -25,7 +25,7 @@ def err(batch: MeasureBatch, *, cutoff: int | None = None, max_rel: float | None
     xp = namespace(batch.grades)
     scale = batch.max_grade if max_rel is None else max_rel
     # 2^(g - scale) - 2^-scale cannot overflow, and is 0 for g = 0.
-    stops = 2.0 ** (xp.clip(batch.grades, min=0.0, max=scale) - scale) - 2.0**-scale
+    stops = 2.0 ** (xp.minimum(xp.maximum(batch.grades, 0.0), scale) - scale) - 2.0**-scale
     goes_on = running_product(1.0 - stops)
     arrives = xp.concat([goes_on[..., :1] * 0.0 + 1.0, goes_on[..., :-1]], axis=-1)
     terms = xp.where(within(batch.ranks, cutoff), stops * arrives / batch.ranks, 0.0)
@@ -43,15 +43,15 @@ def rbp(
     """Weigh gains by 1 - p times p to the number of ranks above."""
     xp = namespace(batch.grades)
     graded = max_rel is not None
-    gains = xp.clip(batch.grades, min=0.0, max=max_rel) / max_rel if graded else relevant(batch, rel)
-    return xp.clip(_persistent(batch, gains, cutoff, p), max=1.0)
+    gains = xp.minimum(xp.maximum(batch.grades, 0.0), max_rel) / max_rel if graded else relevant(batch, rel)
+    return xp.minimum(_persistent(batch, gains, cutoff, p), 1.0)
 
 
 def rbp_residual(batch: MeasureBatch, *, cutoff: int | None = None, p: float = 0.8) -> Array:
     """Weigh all that RBP has not seen: unjudged documents, and every rank below the cutoff or the list."""
     xp = namespace(batch.grades)
     judged = xp.astype(within(batch.ranks, None), batch.grades.dtype)
-    return xp.clip(1.0 - _persistent(batch, judged, cutoff, p), min=0.0)
+    return xp.maximum(1.0 - _persistent(batch, judged, cutoff, p), 0.0)
 
 
 def _persistent(batch: MeasureBatch, gains: Array, cutoff: int | None, p: float) -> Array:

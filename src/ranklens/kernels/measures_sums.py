@@ -56,5 +56,5 @@ def at_ranks(ranks: Array, table: Array) -> Array:
 
 def _at_ranks(ranks: Array, table: Array) -> Array:
     xp = namespace(ranks)
-    index = xp.astype(xp.clip(ranks, max=table.shape[0]) - 1.0, xp.int32)
+    index = xp.astype(xp.minimum(ranks, table.shape[0]) - 1.0, xp.int32)
     return xp.reshape(xp.take(table, xp.reshape(index, (-1,)), axis=0), ranks.shape)

@@ -19,4 +19,4 @@ def own_unit(values: Array, axis: int | tuple[int, ...]) -> Array:
     largest = xp.max(xp.abs(values), axis=axis, keepdims=True)
     exponent = xp.floor(xp.log2(xp.where(largest > 0, largest, 1.0)))
     # Where a float is normal.
-    return 2.0 ** xp.clip(exponent, min=-1022.0, max=1023.0)
+    return 2.0 ** xp.minimum(xp.maximum(exponent, -1022.0), 1023.0)

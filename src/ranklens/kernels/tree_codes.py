@@ -67,6 +67,6 @@ def category_codes(values: Any, categories: Any, *, downwards: bool) -> Any:
     xp = namespace(values)
     n = categories.shape[0]
     whole = xp.floor(values) if downwards else xp.trunc(values)
-    place = xp.clip(xp.searchsorted(categories, whole, side="left"), max=n - 1)
+    place = xp.minimum(xp.searchsorted(categories, whole, side="left"), n - 1)
     codes = xp.where(xp.take(categories, place) == whole, place + 1, n + 1)
     return xp.where(xp.isnan(values), 0, codes)

@@ -116,7 +116,7 @@ def _fails(paths: PathArrays, codes: Any) -> Any:
     code = xp.take(codes, paths.feature, axis=0)
     accepted = (code >= paths.low[:, None]) & (code <= paths.high[:, None])
     # The last bit is never set: it stands for every code past the special ones.
-    bit = xp.astype(xp.clip(code, max=paths.special.shape[0] * WORD_BITS - 1), xp.int64)
+    bit = xp.astype(xp.minimum(code, paths.special.shape[0] * WORD_BITS - 1), xp.int64)
     for word in range(paths.special.shape[0]):
         here = bit - word * WORD_BITS
         inside = (here >= 0) & (here < WORD_BITS)
