@@ -116,7 +116,7 @@ def moments_of(deltas: Floats, size: Floats, mask: Mask | None = None) -> Moment
     and do not count. The sums are rounded once.
     """
     n = deltas.shape[1] if mask is None else np.count_nonzero(mask, axis=1)
-    scale = _scales(largest_of(deltas))
+    scale = scales(largest_of(deltas))
     scaled = deltas / scale[:, None]
     inside = True if mask is None else mask
     highest = scaled.max(axis=1, initial=-math.inf, where=inside)
@@ -138,12 +138,12 @@ def means_of(values: Floats, n: Counts | None = None) -> Floats:
 
     With `n` (rows,) given, so many values of a row count, and the others are zero.
     """
-    scale = _scales(largest_of(values))
+    scale = scales(largest_of(values))
     count = values.shape[1] if n is None else n
     return np.asarray(exact_sums(values / scale[:, None]) / count * scale + 0.0)
 
 
-def _scales(largest: Floats) -> Floats:
+def scales(largest: Floats) -> Floats:
     """Return a power of two above each value, so that dividing by it and multiplying again are exact."""
     exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
     return np.where(largest > 0.0, np.ldexp(1.0, exponent), 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.descriptions import wins_and_losses
-from ranklens.stats.rows.design_moments import group_beside, group_effects, group_errors, group_means
+from ranklens.stats.rows.design_moments import group_beside, group_moments
 from ranklens.stats.rows.design_statistics import DesignedBatch, statistics_job
 from ranklens.stats.rows.design_units import QueryDesign, groups_of
 from ranklens.stats.rows.jobs import Job, combined, together
@@ -69,14 +69,13 @@ def _described(
         wins, losses = wins_and_losses(deltas, none)
         found.wins[group.rows], found.losses[group.rows] = wins, losses
         found.ties[group.rows] = batch.n_queries[group.rows] - wins - losses
-        means = group_means(group, deltas)
+        moments = group_moments(group, deltas, none)
         if not enough(group.n, options):
-            found.delta[group.rows] = means
+            found.delta[group.rows] = moments.mean
             continue
-        found.effect[group.rows] = group_effects(group, deltas, none)
+        found.effect[group.rows] = moments.effect
         if beside:
-            errors = group_errors(group, deltas, none)
-            for name, column in group_beside(group, deltas, none, means, errors, options).items():
+            for name, column in group_beside(group, deltas, none, moments.mean, moments.se, options).items():
                 beside[name][group.rows] = np.array(column, dtype=np.float64)
     n_units = None if options.design.is_simple else designed.n_units
     return DesignedColumns(found, n_units, beside.get("p_t"), beside.get("p_wilcoxon"))

@@ -16,10 +16,18 @@ from ranklens.stats.moments import ROUNDING
 from ranklens.stats.options import Options
 from ranklens.stats.ratio import effect_of, mean_of, standard_error
 from ranklens.stats.reference import Reference
-from ranklens.stats.rows.descriptions import means_of, moments_of
+from ranklens.stats.rows.descriptions import (
+    Moments,
+    largest_of,
+    means_of,
+    moments_of,
+    rows_in_cache,
+    scales,
+)
 from ranklens.stats.rows.design_units import Group
 from ranklens.stats.rows.jobs import together
 from ranklens.stats.rows.sums import exact_sums
+from ranklens.stats.units import Units
 
 Floats = NDArray[np.float64]
 
@@ -36,62 +44,73 @@ def group_means(group: Group, values: Floats) -> Floats:
     return np.asarray(exact_sums(totals) / math.fsum(group.sizes.tolist()) + 0.0)
 
 
-def group_errors(group: Group, deltas: Floats, size: Floats) -> Floats:
-    """Return the standard error of each row's mean; NaN with fewer than two units.
+def group_moments(group: Group, deltas: Floats, size: Floats) -> Moments:
+    """Return the mean, the effect and the standard error of each row of deltas (k, n_queries).
 
-    `size` (k,) is the largest of the values that were subtracted.
+    NaN stands for the mean of no unit, the error of one, and an effect without spread. `size` (k,) is the
+    largest of the values that were subtracted.
     """
-    if group.n < 2:
-        return np.full(len(deltas), math.nan)
-    own = group.measured(deltas)
-    if group.units is None:
-        return moments_of(own, size).se
-    if group.exponents(np.maximum(np.abs(deltas), size[:, None])) is not None:
-        found = [
-            standard_error(row, group.units, size=at) for row, at in zip(own, size.tolist(), strict=True)
-        ]
-        return np.array(found, dtype=np.float64)
+    found = Moments(*np.full((3, len(deltas)), math.nan))
+    if not group.n:
+        return found
     weight = math.fsum(group.sizes.tolist())
-    totals = group.totals(deltas, open_backend("numpy"))
-    residuals = totals - (exact_sums(totals) / weight + 0.0)[:, None] * group.sizes
-    largest = np.maximum(np.abs(own).max(axis=1, initial=0.0), size)
-    # The residuals have mean 0, so that their spread is their size.
-    return spreads(residuals, largest * float(group.sizes.max())) / weight * math.sqrt(group.n)
+    for part in rows_in_cache(*deltas.shape):
+        some = slice(part.start, part.stop)
+        own = _moments(group.part(some), deltas[some], size[some], weight)
+        for column, values in zip(found, own, strict=True):
+            column[some] = values
+    return found
 
 
-def group_effects(group: Group, deltas: Floats, size: Floats) -> Floats:
-    """Return mean over standard deviation of each row's queries; NaN without spread."""
+def _moments(group: Group, deltas: Floats, size: Floats, weight: float) -> Moments:
     own, units = group.measured(deltas), group.units
-    if own.shape[1] < 2:
-        return np.full(len(deltas), math.nan)
-    if units is None or not units.is_weighted:
-        return moments_of(own, size).effect
-    if group.exponents(np.maximum(np.abs(deltas), size[:, None])) is not None:
-        rows = zip(own, size.tolist(), strict=True)
-        return np.array([effect_of(row, units, size=at) for row, at in rows], dtype=np.float64)
+    if units is None:
+        return moments_of(own, size)
+    effect = None if units.is_weighted else moments_of(own, size).effect
+    if group.exponents(np.maximum(largest_of(deltas), size)[:, None]) is not None:
+        rows = [*zip(own, size.tolist(), strict=True)]
+        means = np.array([mean_of(row, units) for row in own])
+        errors = np.array([standard_error(row, units, size=at) for row, at in rows], dtype=np.float64)
+        if effect is None:
+            effect = np.array([effect_of(row, units, size=at) for row, at in rows], dtype=np.float64)
+        return Moments(means, effect, errors)
+    totals = group.totals(deltas, open_backend("numpy"))
+    means = np.asarray(exact_sums(totals) / weight + 0.0)
+    if effect is None:
+        effect = _weighted_effects(own, size, means, units)
+    if group.n < 2:
+        return Moments(means, effect, np.full(len(means), math.nan))
+    # The residuals have mean 0, so that their spread is their size.
+    sd = spreads(totals - means[:, None] * group.sizes, np.maximum(largest_of(own), size) * group.sizes.max())
+    return Moments(means, effect, sd / weight * math.sqrt(group.n))
+
+
+def _weighted_effects(own: Floats, size: Floats, means: Floats, units: Units) -> Floats:
     counted = np.flatnonzero(units.place >= 0)
     weights, kept = units.weights[counted], own[:, counted]
     effects, n = np.full(len(kept), math.nan), len(counted)
     if n < 2:
         return effects
-    spread = np.flatnonzero(spreads(kept, size) > 0.0)
-    centre = group_means(group, deltas)[spread]
-    away = kept[spread] - centre[:, None]
-    scale = np.abs(away).max(axis=1)
+    varied = np.flatnonzero(~_is_flat(kept, size))
+    centre = means[varied]
+    away = kept[varied] - centre[:, None]
+    scale = largest_of(away)
     squares = exact_sums(weights * (away / scale[:, None]) ** 2) / math.fsum(weights.tolist())
-    effects[spread] = centre / (scale * np.sqrt(squares * n / (n - 1)))
+    effects[varied] = centre / (scale * np.sqrt(squares * n / (n - 1)))
     return effects
+
+
+def _is_flat(values: Floats, size: Floats) -> NDArray[np.bool_]:
+    """Whether the values of each row differ by rounding alone, relative to the largest and to `size`."""
+    reach = np.maximum(largest_of(values), size)
+    return np.asarray(values.max(axis=1) - values.min(axis=1) <= ROUNDING * reach)
 
 
 def spreads(values: Floats, size: Floats) -> Floats:
     """Return `ranklens.stats.moments.spread` of each row (k, n), for sizes (k,)."""
-    largest = np.abs(values).max(axis=1)
-    exponent = np.clip(np.frexp(largest)[1], -1021, 1023)
-    scale = np.where(largest > 0.0, np.ldexp(1.0, exponent), 1.0)
-    scaled = values / scale[:, None]
-    reach = np.maximum(np.abs(scaled).max(axis=1), size / scale)
-    flat = scaled.max(axis=1) - scaled.min(axis=1) <= ROUNDING * reach
-    n = values.shape[1]
+    scale = scales(largest_of(values))
+    scaled, n = values / scale[:, None], values.shape[1]
+    flat = _is_flat(scaled, size / scale)
     centred = scaled - (exact_sums(scaled) / n)[:, None]
     sd = np.sqrt(exact_sums(centred * centred) / (n - 1)) * scale
     return np.asarray(np.where(flat, 0.0, sd))

@@ -14,7 +14,7 @@ from ranklens.core.comparisons import ComparisonResult
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.descriptions import PairedRows
-from ranklens.stats.rows.design_moments import group_beside, group_effects, group_errors, group_means
+from ranklens.stats.rows.design_moments import group_beside, group_means, group_moments
 from ranklens.stats.rows.design_statistics import DesignedBatch, designed_statistics
 from ranklens.stats.rows.design_units import Group, QueryDesign, groups_of
 from ranklens.stats.rows.results import Experiment, Job
@@ -79,16 +79,14 @@ class _Rows(NamedTuple):
         deltas, size = self.paired.deltas[group.rows], self.paired.size[group.rows]
         tested = bool(enough(group.n, options))
         mean_a, mean_b = self._means(group)
-        mean = group_means(group, deltas)
+        moments = group_moments(group, deltas, size)
         columns: dict[str, list[Any]] = {"mean_a": _known(mean_a), "mean_b": _known(mean_b)}
-        columns["delta"] = _known(found.delta[group.rows] if tested else mean)
+        columns["delta"] = _known(found.delta[group.rows] if tested else moments.mean)
         if tested:
             for name in _TESTED:
                 columns[name] = getattr(found, name)[group.rows].tolist()
-            error = group_errors(group, deltas, size)
-            columns["effect"] = _known(group_effects(group, deltas, size))
-            columns["se"] = _known(error)
-            columns |= group_beside(group, deltas, size, mean, error, options)
+            columns["effect"], columns["se"] = _known(moments.effect), _known(moments.se)
+            columns |= group_beside(group, deltas, size, moments.mean, moments.se, options)
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         units = group.units
         shared = {

@@ -101,6 +101,11 @@ class Group:
         inside = self.inside[chosen] if self.inside is not None and self.inside.ndim == 2 else self.inside
         return Group(at[chosen], self.n, self.units, inside)
 
+    def part(self, some: slice) -> Group:
+        """Return consecutive ones of its rows."""
+        inside = self.inside[some] if self.inside is not None and self.inside.ndim == 2 else self.inside
+        return Group(self.rows[some], self.n, self.units, inside)
+
     @property
     def even_size(self) -> float | None:
         """The size of every unit; None where they differ."""
