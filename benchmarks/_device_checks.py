@@ -8,7 +8,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import json
+import signal
+import time
+import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -71,9 +76,47 @@ def check_full_products(backend: Backend) -> str:
     return f"float32 products off by {error:.1e} of their terms (TF32: 1e-4)"
 
 
+class Report:
+    """Rows of tables that are printed as they are found, and kept in a file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.rows: list[list[str]] = []
+
+    def head(self, *names: str) -> None:
+        """Begin a table."""
+        print(f"\n| {' | '.join(names)} |\n|{' --- |' * len(names)}", flush=True)
+
+    def row(self, *cells: str) -> None:
+        """Print a row, and write all so far."""
+        print(f"| {' | '.join(cells)} |", flush=True)
+        self.rows.append(list(cells))
+        if self.path is not None:
+            self.path.write_text(json.dumps(self.rows, indent=1), "utf-8")
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in what takes longer, once it comes back to Python."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"not done in {seconds:.0f} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @contextlib.contextmanager
 def counted_transfers(backend: Backend) -> Iterator[SimpleNamespace]:
-    """Count what waits for the device, as far as it can be watched: of cupy only what `to_host` fetches."""
+    """Count what comes to the host; what waits for the device in another way raises in JAX and cupy."""
     seen = SimpleNamespace(count=0)
 
     def counting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,9 +135,35 @@ def counted_transfers(backend: Backend) -> Iterator[SimpleNamespace]:
             kind = importlib.import_module("torch").Tensor
             for name in ("cpu", "item", "tolist", "__bool__", "__int__", "__float__"):
                 stack.enter_context(mock.patch.object(kind, name, counting(getattr(kind, name))))
+        elif backend.name == "cupy":
+            allow = importlib.import_module("cupyx").allow_synchronize
+
+            def fetch(array: Any, fetched: Callable[[Any], Any] = transfer._fetch) -> Any:
+                with allow(True):
+                    return fetched(array)
+
+            stack.enter_context(allow(False))
+            stack.enter_context(mock.patch.object(transfer, "_fetch", counting(fetch)))
         else:
             stack.enter_context(mock.patch.object(transfer, "_fetch", counting(transfer._fetch)))
         yield seen
+
+
+def synchronised(backend: Backend, job: Job) -> str:
+    """Return how often torch itself says that a job waits for CUDA, which sending to it does as well."""
+    if backend.name != "torch" or backend.device.type != "cuda":
+        return ""
+    torch = importlib.import_module("torch")
+    torch.set_warn_always(True)
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            job()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+        torch.set_warn_always(False)
+    return f" (torch: {sum('synchroniz' in str(warning.message) for warning in said)} both ways)"
 
 
 def check_transfers(backend: Backend) -> str:
@@ -112,7 +181,7 @@ def check_transfers(backend: Backend) -> str:
         with counted_transfers(backend) as seen:
             job()
         assert seen.count <= most, f"{name}: {seen.count} transfers"
-        found.append(f"{name} {seen.count}")
+        found.append(f"{name} {seen.count}{synchronised(backend, job)}")
     return ", ".join(found)
 
 
@@ -147,14 +216,15 @@ CHECKS: dict[str, Callable[[Backend], str]] = {
 }
 
 
-def run_checks(backend: Backend) -> bool:
-    """Print a row for every check; whether all passed."""
+def run_checks(backend: Backend, report: Report, deadline: float, longest: float) -> bool:
+    """Add a row for every check; whether all passed."""
     passed = True
     for name, check in CHECKS.items():
+        begun = time.monotonic()
         try:
-            with backend.precise():
+            with within(min(longest, deadline - begun)), backend.precise():
                 found = f"ok: {check(backend)}"
         except Exception as error:
             passed, found = False, f"FAILED: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        print(f"| {backend.name} | {name} | {found} |", flush=True)
+        report.row(backend.name, name, found, f"{time.monotonic() - begun:.1f}")
     return passed

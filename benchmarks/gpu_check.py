@@ -2,30 +2,36 @@
 
 Every array library that sees the device is checked (known random words, types, full products, transfers to
 the host, the same decisions as numpy on the processor) and timed. It needs no network and is made to take at
-most six minutes on a data-centre GPU; jobs that would start too late are left out and named. Without an
-accelerator `--cpu` runs the same on the processor's backends, which shows that the script works and says
-nothing about a GPU.
-Run: python benchmarks/gpu_check.py [--fast] [--cpu] [--minutes N] [--backends NAME ...]
+most six minutes on a data-centre GPU: what would start too late is left out and named, and what takes too
+long is stopped. Rows are printed as they are found, and kept in a file with `--json`. Without an accelerator
+`--cpu` runs the same on the processor's backends, which shows that the script works and says nothing about a
+GPU.
+Run: python benchmarks/gpu_check.py [--fast] [--cpu] [--minutes N] [--json FILE] [--backends NAME ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
+import math
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _device_checks import QUIET, run_checks
+from _device_checks import QUIET, Report, run_checks, within
 from numpy.typing import NDArray
 
 import ranklens as rl
-from ranklens.arrays import Backend, memory_budget, open_backend, to_host
+from ranklens.arrays import Backend, is_array, memory_budget, open_backend, to_host
 from ranklens.core import MissingDependencyError
 from ranklens.explain import CallableAdapter, adapt, pairwise_many
 
@@ -84,15 +90,20 @@ def wait(array: Any) -> None:
     """Wait until the device has computed `array`."""
     if hasattr(array, "block_until_ready"):
         array.block_until_ready()
-    elif hasattr(array, "__array_namespace__") or hasattr(array, "cpu"):
+    elif is_array(array):
         to_host(array[:1, :1])
+
+
+@functools.lru_cache(maxsize=1)
+def factors(side: int) -> NDArray[np.float32]:
+    """Return two square matrices."""
+    return np.random.default_rng(0).normal(size=(2, side, side)).astype(np.float32)
 
 
 def product_rate(backend: Backend, kind: str, side: int) -> float:
     """Return the floating operations a second of a square matrix product."""
-    a, b = np.random.default_rng(0).normal(size=(2, side, side))
     with backend.precise():
-        left, right = (backend.asarray(x, dtype=getattr(backend.xp, kind)) for x in (a, b))
+        left, right = (backend.asarray(x, dtype=getattr(backend.xp, kind)) for x in factors(side))
         return 2.0 * side**3 / median(lambda: wait(left @ right), 3)
 
 
@@ -125,7 +136,7 @@ NAMES = [f"d{d}" for d in range(1000)]
 
 
 def network(backend: Backend) -> Any:
-    """Return a small network in the library's own arrays, as a model of K features; numpy's on the host."""
+    """Return a small network in the library's own arrays, as a model of K features."""
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(K, 32)) / np.sqrt(K), rng.normal(size=32)
     names = [f"x{i}" for i in range(K)]
@@ -137,7 +148,8 @@ def network(backend: Backend) -> Any:
         torch = importlib.import_module("torch")
         layers = (torch.nn.Linear(K, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
         return adapt(torch.nn.Sequential(*layers).to(backend.device), names)
-    return CallableAdapter(lambda x: np.maximum(x @ first, 0) @ second, names)
+    weights, last = backend.asarray(first), backend.asarray(second)
+    return CallableAdapter(lambda x: backend.xp.maximum(x @ weights, 0.0) @ last, names, backend=backend)
 
 
 def jobs(sizes: Sizes) -> dict[str, tuple[Callable[[Backend, int], Job], int, bool]]:
@@ -151,7 +163,7 @@ def jobs(sizes: Sizes) -> dict[str, tuple[Callable[[Backend, int], Job], int, bo
 
     def flips(backend: Backend, part: int) -> Job:
         values = backend.asarray(deltas[:part])
-        options = {"n_permutations": draws, "n_resamples": 2} | QUIET
+        options = {"n_permutations": draws, "n_resamples": 40} | QUIET
         return lambda: rl.compare_deltas(values, **options)
 
     def both(backend: Backend, part: int) -> Job:
@@ -181,37 +193,50 @@ def jobs(sizes: Sizes) -> dict[str, tuple[Callable[[Backend, int], Job], int, bo
     }
 
 
-def time_all(found: list[Backend], sizes: Sizes, deadline: float) -> None:
-    """Print the times; numpy does parts of each job."""
-    rounds = 3 if sizes is FULL else 1
-    rates = {b.name: product_rate(b, "float64", sizes.side) for b in found}
-    print("\n| backend | product | TFLOP/s |\n| --- | --- | ---: |")
-    for backend in found:
-        single = product_rate(backend, "float32", sizes.side)
-        print(f"| {backend.name} | float64, side {sizes.side} | {rates[backend.name] / 1e12:.3g} |")
-        print(f"| {backend.name} | float32, side {sizes.side} | {single / 1e12:.3g} |", flush=True)
-    print(f"\nnumpy on {os.cpu_count()} cores does two small parts; the rest is extrapolated.\n")
-    print("| job | by | seconds | numpy / this | of the product's rate |\n| --- | --- | ---: | ---: | ---: |")
+def time_all(found: list[Backend], sizes: Sizes, report: Report, deadline: float, longest: float) -> None:
+    """Report the times; numpy does parts of each job."""
+    rates = product_rates(found, sizes.side, report)
+    print(f"\nnumpy on {os.cpu_count()} cores does two small parts; the rest is extrapolated.")
+    report.head("job", "by", "seconds", "numpy / this", "of the product's rate")
     n_rows, n, draws = sizes.batch
     late = []
     for title, (make, whole, is_product) in jobs(sizes).items():
+        if time.monotonic() > deadline:
+            late.append(title)
+            continue
         own = numpy_seconds(make, whole, whole // sizes.slice_of)
-        print(f"| {title} | numpy | {own:.3g} | 1 | |", flush=True)
+        report.row(title, "numpy", f"{own:.3g}", "1", "")
         for backend in found:
-            if time.monotonic() > deadline:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 late.append(f"{title} by {backend.name}")
                 continue
             with rl.use_backend(backend.name):
-                seconds = timed(make, backend, whole, rounds)
+                seconds = timed(make, backend, whole, 3 if sizes is FULL else 1, min(left, longest))
             if isinstance(seconds, str):
-                print(f"| {title} | {backend.name} | {seconds} | | |", flush=True)
+                report.row(title, backend.name, seconds, "", "")
                 continue
             products = 2 if "resamples" in title else 1
             rate = products * 2.0 * n_rows * n * draws / seconds / rates[backend.name]
             share = f"{100 * rate:.0f} %" if is_product else ""
-            print(f"| {title} | {backend.name} | {seconds:.3g} | {own / seconds:.3g} | {share} |", flush=True)
+            report.row(title, backend.name, f"{seconds:.3g}", f"{own / seconds:.3g}", share)
     if late:
         print(f"\nLeft out, out of time: {'; '.join(late)}")
+
+
+def product_rates(found: list[Backend], side: int, report: Report) -> dict[str, float]:
+    """Report how fast each library multiplies matrices, without TF32; return the rates in float64."""
+    report.head("backend", "product", "TFLOP/s")
+    rates = {}
+    for backend in found:
+        for kind in ("float32", "float64"):
+            try:
+                rates[backend.name] = product_rate(backend, kind, side)
+                found_rate = f"{rates[backend.name] / 1e12:.3g}"
+            except Exception as error:
+                rates[backend.name], found_rate = math.nan, f"FAILED: {type(error).__name__}: {error}"
+            report.row(backend.name, f"{kind}, side {side}", found_rate)
+    return rates
 
 
 def numpy_seconds(make: Callable[[Backend, int], Job], whole: int, part: int) -> float:
@@ -221,14 +246,26 @@ def numpy_seconds(make: Callable[[Backend, int], Job], whole: int, part: int) ->
     return max(twice, once + (twice - once) * (whole - part) / part)
 
 
-def timed(make: Callable[[Backend, int], Job], backend: Backend, whole: int, rounds: int) -> float | str:
+def timed(
+    make: Callable[[Backend, int], Job], backend: Backend, whole: int, rounds: int, longest: float
+) -> float | str:
     """Return the seconds of a job, or why it has none."""
     try:
-        with backend.precise():
-            job = make(backend, whole)
-        return median(job, rounds)
+        with within(longest):
+            with backend.precise():
+                job = make(backend, whole)
+            return median(job, rounds)
     except Exception as error:
         return f"FAILED: {type(error).__name__}: {' '.join(str(error).split())[:120]}"
+
+
+def card() -> str:
+    """Return what the driver says of the cards, if it has a tool for that."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return "no nvidia-smi"
+    query = [tool, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
 
 
 def main() -> None:
@@ -237,6 +274,10 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="tiny sizes, one round: shows that it works")
     parser.add_argument("--cpu", action="store_true", help="the processor's backends instead of a GPU's")
     parser.add_argument("--minutes", type=float, default=4.5, help="start no job after so many")
+    parser.add_argument(
+        "--longest", type=float, default=60.0, help="stop a check or job after so many seconds"
+    )
+    parser.add_argument("--json", type=Path, help="write all rows there")
     parser.add_argument("--backends", nargs="+", default=["cupy", "jax", "torch"])
     options = parser.parse_args()
     deadline = time.monotonic() + 60 * options.minutes
@@ -247,11 +288,12 @@ def main() -> None:
     if not found:
         sys.exit("no backend sees an accelerator; --cpu runs the processor's")
     sizes = FAST if options.fast else FULL
-    print(f"\nranklens {rl.__version__}: {', '.join(f'{b.name} on {b.device}' for b in found)}\n")
-    print("| backend | check | found |\n| --- | --- | --- |")
+    print(f"\nranklens {rl.__version__}: {', '.join(f'{b.name} on {b.device}' for b in found)}; {card()}")
+    report = Report(options.json)
+    report.head("backend", "check", "found", "seconds")
     with memory_budget(sizes.budget):
-        passed = [run_checks(backend) for backend in found]
-        time_all(found, sizes, deadline)
+        passed = [run_checks(backend, report, deadline, options.longest) for backend in found]
+        time_all(found, sizes, report, deadline, options.longest)
     sys.exit(0 if all(passed) else 1)
 
 
