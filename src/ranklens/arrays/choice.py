@@ -126,4 +126,6 @@ def _torch_accelerator() -> Backend | None:
     torch = importlib.import_module("torch")
     if not torch.accelerator.is_available():
         return None
-    return make_backend("torch", xp, torch.accelerator.current_accelerator())
+    # That of an array has a number, as those of the user's arrays have.
+    device = xp.asarray([0.0], device=torch.accelerator.current_accelerator()).device
+    return make_backend("torch", xp, device)

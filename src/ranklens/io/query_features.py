@@ -235,7 +235,10 @@ def _own(features: Any, of: str) -> Any:
     if isinstance(features, np.ndarray) or not is_array(features):
         return np.array(_numbers(features, f"the features of {of}"))
     backend = backend_of(features)
-    return features if backend.name == "jax" else backend.xp.asarray(features, copy=True)
+    if backend.name == "jax":
+        return features
+    with backend.current():
+        return backend.xp.asarray(features, copy=True, device=backend.device)
 
 
 def _ids(column: Iterable[Any], what: str) -> list[str]:
