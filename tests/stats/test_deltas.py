@@ -15,8 +15,10 @@ import ranklens as rl
 from ranklens.arrays import memory_budget, threads, to_host, use_backend
 from ranklens.arrays.host_batch import flipped_parts
 from ranklens.core import CoarsePValueWarning
-from ranklens.stats.exact.p_value import exact_p_value
+from ranklens.stats.exact.p_value import exact_is_cheap, exact_p_value
+from ranklens.stats.exact.plan import MOST_COUNTED
 from ranklens.stats.ideal.percentile import exact_interval
+from ranklens.stats.rows.exact import cheap_rows
 
 N = 53
 QUIET = {"method": "monte-carlo", "correction": None}
@@ -190,6 +192,14 @@ def test_every_kind_of_interval_is_that_of_the_single_call(interval):
     for i, row in enumerate(deltas):
         alone = rl.paired_bootstrap(row, interval=interval, seed=4, n_resamples=800)
         assert (table.ci_low[i], table.ci_high[i]) == (alone.low, alone.high)
+
+
+@pytest.mark.parametrize("n", [12, 39, 300, MOST_COUNTED, MOST_COUNTED + 1, 2500])
+def test_rows_are_exact_where_they_would_be_alone(n):
+    rng = np.random.default_rng(n)
+    fine = rng.integers(-20_000, 20_000, (2, n)) / 20_000
+    rows = np.concatenate([batch(n), fine, np.where(np.arange(n) < 39, batch(n), 0.0)])
+    assert cheap_rows(rows, 2.0**-52).tolist() == [exact_is_cheap(row) for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ _ALWAYS_MET = 24
 _CONVOLUTION_SECONDS, _MOST_CONVOLVED = 0.01, 1000
 _SECONDS_PER_VALUE, _SECONDS_PER_COUNT, _SECONDS_PER_SUM, _SECONDS_PER_KEY = 4e-6, 1.2e-9, 1.2e-8, 8e-9
 _INVERSION_SECONDS, _SECONDS_PER_INVERTED = 5e-4, 2e-7
+MOST_COUNTED = max(_MOST_CONVOLVED, MOST_TOSSED)
+"""Of more differences no sums are counted: they have closed forms or inversions, which sampling outlasts."""
+
 _FAR_OF_SHORT, _FAR_OF_LONG = 3.3, 4.75
 """Standard deviations beyond which the normal law, whose tail is the heavier one, leaves 5e-4 and 1e-6."""
 

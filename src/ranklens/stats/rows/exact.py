@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.stats.exact import p_values
+from ranklens.stats.exact.plan import MOST_COUNTED
 from ranklens.stats.options import Options
 from ranklens.stats.rows.batch import Batch
 from ranklens.stats.rows.descriptions import moments_of, rows_in_cache, wins_and_losses
@@ -18,7 +19,12 @@ Floats = NDArray[np.float64]
 
 def cheap_rows(host: Floats, eps: float) -> NDArray[np.bool_]:
     """Whether the exact p-value of each row costs no more than sampling; see `exact_is_cheap`."""
-    return p_values.cheap_rows(host, eps)
+    cheap = np.ones(len(host), dtype=bool)
+    open_rows = np.flatnonzero(np.count_nonzero(host, axis=1) <= MOST_COUNTED)
+    if open_rows.size:
+        own = host if len(open_rows) == len(host) else host[open_rows]
+        cheap[open_rows] = p_values.cheap_rows(own, eps)
+    return cheap
 
 
 def exact_statistics(batch: Batch, host: Floats, options: Options) -> Job[RowStatistics]:
