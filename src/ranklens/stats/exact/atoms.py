@@ -39,14 +39,12 @@ def largest_atoms(values: Floats, n: Counts, eps: float) -> Floats:
     numpy.ndarray of float64, shape (rows,)
     """
     atoms = np.ldexp(1.0, -np.minimum(n, _MOST))
-    glance = values[:, :_GLANCE]
-    for scale in SCALES:
-        slack = lattice_slack(scale, eps)
-        if slack > _BY_CHANCE:
-            continue
-        n_odd = np.count_nonzero(np.abs(glance * scale - np.rint(glance * scale)) > slack, axis=1)
-        if n_odd.min() > _MANY_ODD:
-            continue
+    glance = np.multiply.outer(np.array(SCALES, dtype=np.float64), values[:, :_GLANCE])
+    slacks = np.array([lattice_slack(scale, eps) for scale in SCALES])
+    off = np.abs(glance - np.rint(glance)) > slacks[:, None, None]
+    few_odd = np.add.reduce(off, axis=2).min(axis=1) <= _MANY_ODD
+    for i in np.flatnonzero(few_odd & (slacks <= _BY_CHANCE)).tolist():
+        scale, slack = SCALES[i], slacks[i]
         steps = np.rint(values * scale)
         off = np.abs(values * scale - steps) > slack
         n_odd = np.count_nonzero(off, axis=1)

@@ -54,8 +54,9 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
     What a device computes comes back in one transfer; what then is still open is computed on the host.
     """
     found, plan = Masses(len(tails.n)), Plan.of(tails)
-    found.put(plan.nothing, 0.0, tails.n[plan.nothing], 0.0, CLOSED_FORM)
-    found.put(plan.one_subset, 1.0, tails.n[plan.one_subset], 0.0, CLOSED_FORM)
+    closed = np.flatnonzero(plan.nothing | plan.one_subset)
+    if closed.size:
+        found.put(closed, plan.one_subset[closed].astype(np.float64), tails.n[closed], 0.0, CLOSED_FORM)
     if plan.convolved.any():
         count_on_lattice(found, tails, np.flatnonzero(plan.convolved))
     if not found.missing.any():
@@ -65,8 +66,8 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
         count_listed(found, tails, np.flatnonzero(plan.listed & plan.few), LONG_BITS)
         count_listed(found, tails, np.flatnonzero(plan.listed & ~plan.few), SHORT_BITS)
     count_mixed(found, tails, np.flatnonzero(found.missing & ~plan.few & ~tails.sums.lattice))
-    met = np.flatnonzero(found.missing & plan.few)
-    near, far = np.flatnonzero(found.missing & plan.near), np.flatnonzero(found.missing & plan.far)
+    missing = found.missing
+    met, near, far = (np.flatnonzero(missing & first) for first in (plan.few, plan.near, plan.far))
     asked = [
         (places, step, make(tails, places, backend))
         for places, step, make in (
@@ -83,10 +84,11 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
         else:
             _put_inverted(found, places, result, step)
     _tilt_small(found, tails, near)
-    _put_rest(found, tails)
-    _nest(found, tails)
-    _meet_doubtful(found, tails)
-    _condition(found, tails)
+    if (found.missing | tails.sums.lattice | _above(found, _CLOSE_ERROR)).any():
+        _put_rest(found, tails)
+        _nest(found, tails)
+        _meet_doubtful(found, tails)
+        _condition(found, tails)
     return found
 
 
@@ -112,8 +114,6 @@ def _put_rest(found: Masses, tails: FlipTails) -> None:
     """Invert on the host, row by row, what is on a lattice, repeats values or is still uncertain."""
     rough = tails.sums.lattice | tails.sums.repeats
     uncertain = np.where(found.missing, ~rough, _above(found, _LARGE_ERROR))
-    if not (uncertain | found.missing).any():
-        return
     count_listed(found, tails, np.flatnonzero(uncertain & (tails.n <= MOST_LISTED)), SHORT_BITS - 1.0)
     _list_uncertain(found, tails, np.flatnonzero(uncertain & (found.missing | _above(found, _LARGE_ERROR))))
     rest = np.flatnonzero(found.missing | _above(found, _LARGE_ERROR))

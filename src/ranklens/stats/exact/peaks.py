@@ -21,7 +21,7 @@ _SCALES = np.array(
 )
 """Steps per unit with the largest difference in [512, 1024): those that scores have, up to a power of two."""
 
-_GLANCES, _GROWTH = ((320, 48), (64, 40), (0, 16)), 4
+_GLANCES, _GROWTH = ((320, 64), (64, 40), (0, 16)), 4
 """From which width on how many values are looked at first: in long rows little but a lattice passes."""
 
 _FADED, _FADED_OF_LONG = -7.0, -18.0

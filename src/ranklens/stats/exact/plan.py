@@ -57,22 +57,25 @@ class Plan(NamedTuple):
     def of(cls, tails: FlipTails) -> Plan:
         """Look at the number of differences, the lattice, and how far out the tail begins."""
         sums, n = tails.sums, tails.n
-        nothing, one_subset = tails.limit < 0, (tails.limit >= 0) & (tails.limit < _smallest(tails))
-        open_rows = ~nothing & ~one_subset
-        seconds = np.minimum(_CONVOLUTION_SECONDS, _meeting_seconds(n))
-        convolved = open_rows & (_convolution_seconds(tails) <= seconds) & (n <= _MOST_CONVOLVED)
-        if np.array_equal(open_rows, convolved):
-            none = np.zeros(len(n), dtype=bool)
-            return cls(nothing, one_subset, convolved, none, none, none, none)
-        few = open_rows & ~convolved & (n <= MEETING)
-        many = open_rows & ~convolved & ~few
+        nothing, none = tails.limit < 0, np.zeros(len(n), dtype=bool)
+        one_subset = ~nothing & (tails.limit < _smallest(tails))
+        open_rows = ~(nothing | one_subset)
+        convolved = open_rows & sums.lattice & (n <= _MOST_CONVOLVED)
+        if convolved.any():
+            seconds = np.minimum(_CONVOLUTION_SECONDS, _meeting_seconds(n))
+            convolved &= _convolution_seconds(tails) <= seconds
+            open_rows &= ~convolved
+            if not open_rows.any():
+                return cls(nothing, one_subset, convolved, none, none, none, none)
+        few = open_rows & (n <= MEETING)
+        many = open_rows & ~few
         rough = sums.lattice | sums.repeats
-        listed = _short_lists(tails, few & (n > _ALWAYS_MET), 0.5 * n - _BITS_SAVED)
-        listed |= _short_lists(tails, many & rough & (n <= MOST_TOSSED), np.full(len(n), SHORT_BITS))
         smooth = many & ~rough
         is_long = sums.magnitudes.shape[1] >= LONG
         far = smooth & (tails.begin >= (_FAR_OF_LONG if is_long else _FAR_OF_SHORT) * sums.spread)
-        shortest = _short_lists(tails, far & (n <= MOST_LISTED), np.full(len(n), _LISTED_BITS))
+        listed = _short_lists(tails, few & (n > _ALWAYS_MET), 0.5 * n - _BITS_SAVED)
+        listed |= _short_lists(tails, many & rough & (n <= MOST_TOSSED), SHORT_BITS)
+        shortest = _short_lists(tails, far & (n <= MOST_LISTED), _LISTED_BITS)
         listed, far = listed | shortest, far & ~shortest
         return cls(nothing, one_subset, convolved, listed, few, smooth & ~far & ~listed, far)
 
@@ -105,10 +108,10 @@ def _meeting_seconds(n: Counts) -> Floats:
     return np.where(n <= MEETING, _SECONDS_PER_KEY * keys, math.inf)
 
 
-def _short_lists(tails: FlipTails, candidates: Rows, most_bits: NDArray[np.floating]) -> Rows:
-    """Find out which rows have few enough sums below the limit to list them."""
-    places = np.flatnonzero(candidates)
-    found = np.zeros(len(candidates), dtype=bool)
-    if places.size:
-        found[places] = list_bits(tails.take(places)) <= most_bits[places]
+def _short_lists(tails: FlipTails, candidates: Rows, most_bits: NDArray[np.floating] | float) -> Rows:
+    """Find out which of the candidates have few enough sums below the limit to list them."""
+    if not candidates.any():
+        return candidates
+    found, places = np.zeros(len(candidates), dtype=bool), np.flatnonzero(candidates)
+    found[places] = list_bits(tails.take(places)) <= np.broadcast_to(most_bits, found.shape)[places]
     return found

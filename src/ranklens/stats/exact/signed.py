@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ranklens.kernels.exact_folds import row_sums
 from ranklens.kernels.ties import BAND
 from ranklens.stats.exact.atoms import largest_atoms
-from ranklens.stats.exact.steps import multiples_of_steps, times_power_of_two, with_largest_near_1024
+from ranklens.stats.exact.differences import DifferenceRows, times_power_of_two
+from ranklens.stats.exact.steps import multiples_of_steps
 from ranklens.stats.moments import ROUNDING
 
 Floats = NDArray[np.float64]
@@ -22,7 +23,7 @@ Rows = NDArray[np.bool_]
 MOSTLY_DISTINCT = 0.75
 """The share of different values from which on a row counts as one that hardly repeats any."""
 
-_FIXED_POINT_BITS, _COARSE_BITS = 61, 36
+_FIXED_POINT_BITS, _COARSE_BITS = 61, 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class SignedRows:
         Their absolute values, ascending; zeros fill a row up to the common width.
     n : numpy.ndarray of int64, shape (rows,)
         How many of them are not zero.
+    total : numpy.ndarray of int64, shape (rows,)
+        Their sums.
     observed : numpy.ndarray of int64, shape (rows,)
         The sums of the signed differences.
     band : numpy.ndarray of int64, shape (rows,)
@@ -50,6 +53,7 @@ class SignedRows:
 
     magnitudes: Counts
     n: Counts
+    total: Counts
     observed: Counts
     band: Counts
     lattice: Rows
@@ -62,30 +66,31 @@ class SignedRows:
 
         At least one difference of each row is not zero; `eps` is the rounding unit of their type.
         """
-        lattice, signed = multiples_of_steps(values, eps)
-        on, other = np.flatnonzero(lattice), np.flatnonzero(~lattice)
+        rows = DifferenceRows(values, eps)
+        lattice, signed = multiples_of_steps(rows)
+        on, off = np.flatnonzero(lattice), np.flatnonzero(~lattice)
+        band, atom, unit = np.zeros(len(values), dtype=np.int64), np.ones(len(values)), np.ones(len(values))
         if on.size:
             signed[on] //= np.gcd.reduce(signed[on], axis=1)[:, None]
-        band, unit = np.zeros(len(values), dtype=np.int64), np.ones(len(values))
-        own = values[other] if on.size else values
-        if not on.size:
-            signed, band, unit = _fixed_point(own, eps)
-        elif other.size:
-            signed[other], band[other], unit[other] = _fixed_point(own, eps)
-        magnitudes = np.sort(np.abs(signed), axis=1)
-        n = np.add.reduce(magnitudes != 0, axis=1)
-        atom = np.ones(len(values))
-        if other.size:
-            atom[other] = largest_atoms(with_largest_near_1024(own), n[other], eps)
-        return cls(magnitudes, n, signed.sum(axis=1), band, lattice, atom, unit)
+        if off.size == len(values):
+            signed, unit = _fixed_point(rows)
+        elif off.size:
+            signed[off], unit[off] = _fixed_point(rows.take(off))
+        magnitudes = np.abs(signed)
+        magnitudes.sort(axis=1)
+        n, total = values.shape[1] - np.argmax(magnitudes > 0, axis=1), magnitudes.sum(axis=1)
+        if off.size:
+            atom[off] = largest_atoms(rows.take(off).rescaled, n[off], eps)
+            band[off] = np.ceil(BAND * eps * total[off])
+        return cls(magnitudes, n, total, signed.sum(axis=1), band, lattice, atom, unit)
 
     @functools.cached_property
     def repeats(self) -> Rows:
         """Whether many values of a row are equal, so that the characteristic function keeps coming back."""
         magnitudes = self.magnitudes
-        slack = np.ceil(ROUNDING * magnitudes[:, -1:]) * ~self.lattice[:, None]
+        slack = np.ceil(ROUNDING * magnitudes[:, -1:]).astype(np.int64) * ~self.lattice[:, None]
         parted = magnitudes[:, 1:] - magnitudes[:, :-1] > slack
-        n_distinct = np.count_nonzero(parted, axis=1) + (magnitudes[:, 0] > 0)
+        n_distinct = np.add.reduce(parted, axis=1) + (magnitudes[:, 0] > 0)
         return np.asarray(n_distinct < MOSTLY_DISTINCT * self.n)
 
     @functools.cached_property
@@ -101,6 +106,7 @@ class SignedRows:
         return SignedRows(
             self.magnitudes[places],
             self.n[places],
+            self.total[places],
             self.observed[places],
             self.band[places],
             self.lattice[places],
@@ -119,7 +125,8 @@ def by_width(values: Floats) -> Iterator[tuple[Counts, Floats]]:
     width = _padded_widths(values.shape[1])[n]
     for common in sorted({*width.tolist()} - {0}):
         places = np.flatnonzero(width == common)
-        yield places, _packed(values[places], n[places], common)
+        own = values if len(places) == len(values) else values[places]
+        yield places, _packed(own, n[places], common)
 
 
 def padded_width(n: Counts) -> Counts:
@@ -143,23 +150,21 @@ def _padded_widths(most: int) -> Counts:
 
 
 def _packed(values: Floats, n: Counts, width: int) -> Floats:
-    if values.shape[1] == width and int(n.min()) == width:
+    fewest = int(n.min())
+    if values.shape[1] == width == fewest:
         return values
     packed = np.zeros((len(values), width))
-    if int(n.min()) == values.shape[1]:
-        packed[:, : values.shape[1]] = values
+    if fewest == values.shape[1]:
+        packed[:, :fewest] = values
         return packed
-    kept = values != 0.0
-    packed[np.arange(width) < n[:, None]] = values[kept]
+    packed[np.arange(width) < n[:, None]] = values[values != 0.0]
     return packed
 
 
-def _fixed_point(values: Floats, eps: float) -> tuple[Counts, Counts, Floats]:
-    """Round to the 61st binary digit of Σ|d|, and return the band of ties in that unit, and the unit."""
-    scaled = times_power_of_two(values, -np.frexp(np.abs(values).max(axis=1))[1])
+def _fixed_point(rows: DifferenceRows) -> tuple[Counts, Floats]:
+    """Round to the 61st binary digit of Σ|d|, and return what brings the largest into [512, 1024) again."""
+    coarse = times_power_of_two(rows.magnitudes, rows.doublings + _COARSE_BITS)
     # A sum of integers is the same in any order.
-    total = np.rint(np.abs(scaled) * 2.0**_COARSE_BITS).astype(np.int64).sum(axis=1)
+    total = np.rint(coarse).astype(np.int64).sum(axis=1)
     bits = _FIXED_POINT_BITS + _COARSE_BITS - np.frexp(total.astype(np.float64))[1]
-    fixed = np.rint(times_power_of_two(scaled, bits)).astype(np.int64)
-    band = np.ceil(BAND * eps * np.abs(fixed).sum(axis=1).astype(np.float64))
-    return fixed, band.astype(np.int64), np.ldexp(1.0, 10 - bits)
+    return np.rint(times_power_of_two(rows.rescaled, bits)).astype(np.int64), np.ldexp(1.0, -bits)

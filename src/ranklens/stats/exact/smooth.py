@@ -48,11 +48,9 @@ class SmoothRows(NamedTuple):
     @classmethod
     def of(cls, tails: FlipTails, chosen: Counts) -> SmoothRows:
         own = tails.sums.take(chosen)
-        values = np.ascontiguousarray(own.magnitudes.T).astype(np.float64)
-        unit = own.spread
-        begin = tails.begin[chosen]
-        room = own.magnitudes.sum(axis=1) - begin
-        return cls(values / unit, own.n, begin / unit, room / unit, own.atom, unit)
+        unit, begin = own.spread, tails.begin[chosen]
+        values = np.ascontiguousarray(own.magnitudes.T) / unit
+        return cls(values, own.n, begin / unit, (own.total - begin) / unit, own.atom, unit)
 
     def take(self, places: Counts) -> SmoothRows:
         """Return some of the rows."""

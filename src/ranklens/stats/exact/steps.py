@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.kernels.ties import BAND_SLACK
-from ranklens.stats.rows.lattices import FEW_VALUES, lattice_scales, rounding_units
+from ranklens.stats.exact.differences import DifferenceRows
+from ranklens.stats.rows.lattices import FEW_VALUES, lattice_scales
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -17,21 +18,13 @@ Rows = NDArray[np.bool_]
 _RATIO_SLACK = 32.0
 _TIMES_USUAL = 4.0
 _SURE, _BELIEVED = 0.01, 0.3
-_SAFE_EXPONENT = 1000
 _MANY = 24
 _LONGEST_FRACTION, _FEW_RATIOS = 40, 8
 """Steps of Euclid's algorithm, more than any denominator takes; and how many ratios are worth no arrays."""
 
 
-def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
+def multiples_of_steps(rows: DifferenceRows) -> tuple[Rows, Counts]:
     """Write rows of differences as whole multiples of a step that measures and scores may have.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of float64, shape (rows, n)
-        At least one of each row is not zero.
-    eps : float
-        The rounding unit of the type in which they were computed.
 
     Returns
     -------
@@ -46,55 +39,54 @@ def multiples_of_steps(values: Floats, eps: float) -> tuple[Rows, Counts]:
     [512, 1024), so that a common factor of 2^k hides none; and, for 24 differences or more, any step of which
     their ratios tell.
     """
-    multiples = np.zeros(values.shape, dtype=np.int64)
-    found = np.zeros(len(values), dtype=bool)
-    units = rounding_units(values, eps) if values.size > FEW_VALUES else None
-    for scaled in (np.asarray, with_largest_near_1024):
+    multiples = np.zeros(rows.values.shape, dtype=np.int64)
+    found = np.zeros(len(rows.values), dtype=bool)
+    for rescaled in (False, True):
         places = np.flatnonzero(~found)
-        own = scaled(values if len(places) == len(values) else values[places])
-        own_units = None if units is None else units[places]
-        scale = lattice_scales(own, np.abs(own).max(axis=1), eps, own_units)
+        own, scale = _known_scales(rows.take(places), rescaled)
         fits = np.isfinite(scale)
-        found[places] = fits
         if fits.any():
+            found[places[fits]] = True
             multiples[places[fits]] = np.rint(own[fits] * scale[fits, None])
         if found.all():
             return found, multiples
-    many = ~found & (np.add.reduce(values != 0.0, axis=1) >= _MANY)
-    if not many.any():
-        return found, multiples
-    units = rounding_units(values, eps) if units is None else units
-    for unit in sorted({eps, *units[many].tolist()}):
-        places = np.flatnonzero(many & ~found & (units >= unit))
-        if places.size:
-            own = values if len(places) == len(values) else values[places]
-            fits, own_multiples = commensurable_multiples(own, unit)
-            places, own_multiples = places[fits], own_multiples[fits]
-        if places.size:
-            kept = _keeps_verdicts(values[places], own_multiples, eps, unit)
-            multiples[places[kept]], found[places[kept]] = own_multiples[kept], True
+    if rows.values.shape[1] >= _MANY:
+        _put_commensurable(found, multiples, rows)
     return found, multiples
 
 
 def known_multiples(values: Floats, eps: float) -> Counts | None:
     """Write one sample, shape (n,), as whole multiples of a step that measures and rounded scores have."""
-    for candidate in (values, with_largest_near_1024(values[None])[0]):
-        scale = float(lattice_scales(candidate[None], np.abs(candidate[None]).max(axis=1), eps)[0])
-        if math.isfinite(scale):
-            return np.rint(candidate * scale).astype(np.int64)
+    rows = DifferenceRows(values[None], eps)
+    for rescaled in (False, True):
+        (own,), scale = _known_scales(rows, rescaled)
+        if math.isfinite(scale[0]):
+            return np.asarray(np.rint(own * scale[0]).astype(np.int64))
     return None
 
 
-def with_largest_near_1024(values: Floats) -> Floats:
-    """Multiply each row (rows, n) by the power of two that brings its largest value into [512, 1024)."""
-    return times_power_of_two(values, 10 - np.frexp(np.abs(values).max(axis=1))[1])
+def _known_scales(rows: DifferenceRows, rescaled: bool) -> tuple[Floats, Floats]:
+    """Return the rows, if asked for with the largest in [512, 1024), and the scales known to fit them."""
+    units = rows.units if rows.values.size > FEW_VALUES else None
+    if not rescaled:
+        return rows.values, lattice_scales(rows.values, rows.largest, rows.eps, units)
+    return rows.rescaled, lattice_scales(
+        rows.rescaled, np.ldexp(rows.largest, rows.doublings), rows.eps, units
+    )
 
 
-def times_power_of_two(values: Floats, exponents: Counts) -> Floats:
-    """Multiply each row (rows, n) by two to the power of its exponent: `ldexp`, but several times faster."""
-    if np.abs(exponents).max(initial=0) > _SAFE_EXPONENT:
-        return np.asarray(np.ldexp(values, exponents[:, None]))
-    return np.asarray(values * np.ldexp(1.0, exponents)[:, None])
+def _put_commensurable(found: Rows, multiples: Counts, rows: DifferenceRows) -> None:
+    """Fill in rows of many differences that no known step fits, and whose ratios tell of another."""
+    for unit in sorted({rows.eps, *rows.units[~found].tolist()}):
+        places = np.flatnonzero(~found & (rows.units >= unit))
+        if places.size:
+            values = rows.take(places).rescaled
+            fits, own = commensurable_multiples(values, unit)
+            values, own, places = values[fits], own[fits], places[fits]
+        if places.size:
+            kept = np.count_nonzero(values, axis=1) >= _MANY
+            kept &= _keeps_verdicts(values, own, rows.eps, unit)
+            multiples[places[kept]], found[places[kept]] = own[kept], True
 
 
 def commensurable_multiples(
@@ -153,9 +145,9 @@ def _keeps_verdicts(values: Floats, multiples: Counts, eps: float, unit: float) 
     """Whether only zeros become zeros and no value moves by more than most of them may have been rounded, or
     else no sum moves so far that a verdict could change: `lattice_fits`.
 
-    A few large values would let the others move by more than the band of ties.
+    The largest of `values` lies in [512, 1024). A few large ones would let the others move by more than the
+    band of ties.
     """
-    values = with_largest_near_1024(values)
     magnitudes = np.abs(values)
     total = magnitudes.sum(axis=1)
     step = total / np.maximum(np.abs(multiples).sum(axis=1), 1)

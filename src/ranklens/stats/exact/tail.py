@@ -41,7 +41,7 @@ class FlipTails(NamedTuple):
         """Find out where the tails begin."""
         observed = np.abs(sums.observed)
         room = np.where(strict, -sums.band - 1, sums.band)
-        limit = (sums.magnitudes.sum(axis=1) - observed + room) // 2
+        limit = (sums.total - observed + room) // 2
         return cls(sums, strict, limit, observed + 2 * (strict & sums.lattice))
 
     @property

@@ -49,10 +49,12 @@ class Tilts(NamedTuple):
         low, high = np.zeros(values.shape[1]), MOST_TILT / values[-1]
         rate = np.minimum(start, 0.5 * high)
         done = np.zeros(values.shape[1], dtype=bool)
+        repeated, terms = times * values, np.empty((len(values), 2, values.shape[1]))
         for _ in range(_MOST_STEPS):
             tanhs = np.tanh(rate * values)
-            excess = folded_sum(times * values * tanhs) - threshold
-            slope = folded_sum(squares * (1.0 - tanhs * tanhs))
+            terms[:, 0], terms[:, 1] = repeated * tanhs, squares * (1.0 - tanhs * tanhs)
+            mean, slope = folded_sum(terms)
+            excess = mean - threshold
             low, high = np.where(excess < 0.0, rate, low), np.where(excess < 0.0, high, rate)
             moved = rate - excess / np.maximum(slope, 1e-300)
             moved = np.where((moved > low) & (moved < high), moved, 0.5 * (low + high))

@@ -12,6 +12,7 @@ from ranklens.arrays import Backend, compiled
 from ranklens.kernels.ties import (
     EXACT_BAND,
     LARGEST_ON_LATTICE,
+    ROUNDING_SLACK,
     SCALES,
     Comparable,
     comparable,
@@ -59,10 +60,14 @@ def lattice_scales(deltas: Floats, largest: Floats, eps: float, unit: Floats | N
     possible = (largest < LARGEST_ON_LATTICE) & (largest > 0.0)
     unit = rounding_units(deltas, eps) if unit is None else unit
     with np.errstate(over="ignore"):
-        slack = rounding_slack(deltas, unit)
-    near = _admitted(deltas[:, :_GLANCE], slack) & possible
-    closer = np.flatnonzero(near.any(axis=0))
-    near[:, closer] &= _admitted(deltas[closer, :_CLOSER_LOOK], slack[closer])
+        # n max|d| is at least the sum, which is added up where a glance rules out too little.
+        slack = np.maximum(deltas.shape[1] * largest, 1.0) * (ROUNDING_SLACK * unit)
+        near = _admitted(deltas[:, :_GLANCE], slack) & possible
+        closer = np.flatnonzero(near.any(axis=0))
+        if not closer.size:
+            return found
+        slack = rounding_slack(deltas[closer], unit[closer])
+    near[:, closer] &= _admitted(deltas[closer, :_CLOSER_LOOK], slack)
     for i in np.flatnonzero(near.any(axis=1)).tolist():
         rows = np.flatnonzero(near[i] & np.isinf(found))
         if rows.size:
@@ -87,5 +92,6 @@ def rounding_units(deltas: Floats, eps: float) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         units = np.asarray(rounding_unit(deltas[:, :_GLANCE], eps))
         narrow = np.flatnonzero(units > eps)
-        units[narrow] = rounding_unit(deltas[narrow], eps)
+        if narrow.size:
+            units[narrow] = rounding_unit(deltas[narrow], eps)
     return units
