@@ -110,16 +110,19 @@ def with_q_values(
 def _replaced(row: Result, changes: Mapping[str, Any]) -> Result:
     """Do what `dataclasses.replace` does, which looks at every field of every row."""
     kind: Any = type(row)
-    names, values = _fields(kind)
-    found: Result = kind(**(dict(zip(names, values(row), strict=True)) | {**changes}))
+    places, values_of = _fields(kind)
+    values = [*values_of(row)]
+    for name, value in changes.items():
+        values[places[name]] = value
+    found: Result = kind(*values)
     return found
 
 
 @functools.cache
-def _fields(kind: Any) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
-    """Return the names of the fields of a kind of comparison, and what takes the values of a row."""
+def _fields(kind: Any) -> tuple[dict[str, int], Callable[[Any], tuple[Any, ...]]]:
+    """Return the places of the fields of a kind of comparison, and what takes the values of a row."""
     names = [field.name for field in dataclasses.fields(kind)]
-    return names, operator.attrgetter(*names)
+    return {name: i for i, name in enumerate(names)}, operator.attrgetter(*names)
 
 
 def warn_of_coarse_p_values(families: Iterable[Sequence[Any]], correction: str = "bh") -> None:
