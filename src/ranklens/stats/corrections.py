@@ -107,22 +107,21 @@ def with_q_values(
     return tuple(adjusted)
 
 
-def _replaced(row: Result, changes: Mapping[str, Any]) -> Result:
-    """Do what `dataclasses.replace` does, which looks at every field of every row."""
-    kind: Any = type(row)
-    places, values_of = _fields(kind)
-    values = [*values_of(row)]
-    for name, value in changes.items():
-        values[places[name]] = value
-    found: Result = kind(*values)
-    return found
-
-
 @functools.cache
 def _fields(kind: Any) -> tuple[dict[str, int], Callable[[Any], tuple[Any, ...]]]:
     """Return the places of the fields of a kind of comparison, and what takes the values of a row."""
     names = [field.name for field in dataclasses.fields(kind)]
     return {name: i for i, name in enumerate(names)}, operator.attrgetter(*names)
+
+
+def _replaced(row: Any, changes: Mapping[str, Any]) -> Any:
+    """Do what `dataclasses.replace` does, which looks at every field of every row."""
+    kind = type(row)
+    places, values_of = _fields(kind)
+    values = [*values_of(row)]
+    for name, value in changes.items():
+        values[places[name]] = value
+    return kind(*values)
 
 
 def warn_of_coarse_p_values(families: Iterable[Sequence[Any]], correction: str = "bh") -> None:
