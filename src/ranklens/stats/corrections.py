@@ -116,7 +116,7 @@ def _fields(kind: Any) -> tuple[dict[str, int], Callable[[Any], tuple[Any, ...]]
 
 def _replaced(row: Any, changes: Mapping[str, Any]) -> Any:
     """Do what `dataclasses.replace` does, which looks at every field of every row."""
-    kind = type(row)
+    kind: Any = type(row)
     places, values_of = _fields(kind)
     values = [*values_of(row)]
     for name, value in changes.items():
