@@ -29,7 +29,7 @@ _MEAN, _SPREAD = 2.0 * math.log(2.0) - 2.0, 3.0
 """Of the logarithm of a modulus, a value's part at a step that has nothing to do with it, and four times the
 square root of the variance of that."""
 
-_STRAYING, _SURE, _BELIEVED = 3e-8, 0.1, 0.7
+_STRAYING, _SURE, _BELIEVED = (3e-8, 3e-6), 0.1, 0.7
 """How far from multiples of any step the differences may lie in parts of the largest, over 32; see
 `commensurable_multiples`."""
 
@@ -104,15 +104,28 @@ class Peaks(NamedTuple):
 
     def _look_for_any(self, start: int, magnitudes: Counts, beyond: float) -> None:
         """Look for a step from which they hardly stray, of whatever size: ratios of the differences tell."""
-        places = np.arange(len(magnitudes))
-        for every in (max(1, magnitudes.shape[1] // _FEW_RATIOS), 1):
-            values = magnitudes[places, ::-every].astype(np.float64)
-            found, multiples = commensurable_multiples(values, _STRAYING, sure=_SURE, believed=_BELIEVED)
-            places, multiples = places[found], multiples[found]
-            if not places.size:
-                return
-        spread = np.sqrt(folded_sum(np.ascontiguousarray((multiples.astype(np.float64) ** 2).T)))
-        self._put(start + places, np.gcd.reduce(multiples, axis=1) / spread, np.zeros(places.size), beyond)
+        for straying in _STRAYING:
+            places = np.arange(len(magnitudes))
+            for every in (max(1, magnitudes.shape[1] // _FEW_RATIOS), 1):
+                values = magnitudes[places, ::-every].astype(np.float64)
+                found, multiples = commensurable_multiples(values, straying, sure=_SURE, believed=_BELIEVED)
+                places, values, multiples = places[found], values[found], multiples[found]
+                if not places.size:
+                    break
+            else:
+                self._put_worse(start + places, values, multiples, beyond)
+
+    def _put_worse(self, places: Counts, values: Floats, multiples: Counts, beyond: float) -> None:
+        """Put what rows do at steps of which they are nearly multiples, where it changes more than is known.
+
+        A finer step together with what is left of the modulus at a wider one would allow for too much.
+        """
+        own = (multiples // np.gcd.reduce(multiples, axis=1)[:, None]).astype(np.float64)
+        squares = folded_sum(np.ascontiguousarray((own * own).T))
+        logs = _log_moduli(values, squares / folded_sum(np.ascontiguousarray((own * values).T)))
+        steps = 1.0 / np.sqrt(squares)
+        worse = (math.pi / steps > beyond) & (steps * np.exp(logs) > self.error()[places])
+        self.steps[places[worse]], self.log_height[places[worse]] = steps[worse], logs[worse]
 
     def _put(self, places: Counts, steps: Floats, logs: Floats, beyond: float) -> None:
         np.maximum.at(self.steps, places, steps)
