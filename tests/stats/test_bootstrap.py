@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklens.arrays import Purpose, memory_budget, use_backend, words
-from ranklens.stats import paired_bootstrap
+from ranklens.core import CoarseIntervalWarning, MetricResult
+from ranklens.stats import compare, compare_deltas, compare_segments, paired_bootstrap
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -159,3 +160,37 @@ def test_what_is_not_finite_is_counted_and_placed(user_backend):
 def test_bad_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         paired_bootstrap([0.1, 0.2], **options)
+
+
+@pytest.mark.parametrize("call", ["one sample", "two runs", "segments", "a batch"])
+def test_too_few_resamples_for_a_level_warn_once_with_the_number_needed(call):
+    deltas = np.random.default_rng(8).normal(size=50)
+    a, b = (MetricResult("AP", {f"q{i}": float(x) for i, x in enumerate(v)}) for v in (0 * deltas, deltas))
+    calls = {
+        "one sample": lambda **levels: paired_bootstrap(deltas, **levels),
+        "two runs": lambda **levels: compare(a, b, **levels),
+        "segments": lambda **levels: compare_segments(
+            a, b, {"half": {f"q{i}": i % 2 for i in range(50)}}, correction=None, **levels
+        ),
+        "a batch": lambda **levels: compare_deltas(
+            np.stack([deltas, -deltas]), **{"method": "monte-carlo", "correction": None, **levels}
+        ),
+    }
+    with pytest.warns(CoarseIntervalWarning, match="10000 .* alpha=0.00019.* at least 10527") as caught:
+        calls[call](alpha=1.9e-4)
+    assert len(caught) == 1
+    for enough in (
+        {"alpha": 2e-4},
+        {"alpha": 1e-4, "alternative": "less"},
+        {"alpha": 1e-6, "method": "exact"},
+    ):
+        calls[call](**enough)
+
+
+def test_the_ideal_interval_reaches_further_than_too_few_resamples():
+    deltas = np.random.default_rng(8).normal(size=50)
+    ideal = paired_bootstrap(deltas, alpha=1e-6, method="exact")
+    with pytest.warns(CoarseIntervalWarning):
+        drawn = paired_bootstrap(deltas, alpha=1e-6)
+    assert ideal.low < drawn.low
+    assert drawn.high < ideal.high

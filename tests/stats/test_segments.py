@@ -123,6 +123,14 @@ def test_queries_without_a_value_are_counted(runs):
     assert sum(row.n_queries for row in table) == 117
 
 
+@pytest.mark.parametrize("values", [{}, dict.fromkeys(QUERIES), dict.fromkeys(QUERIES, "")])
+def test_a_field_without_values_is_named(runs, values):
+    with pytest.warns(DataWarning, match="no query a value of 'tag'") as caught:
+        table = compare_segments(*runs, {"locale": LOCALE, "tag": values})
+    assert len(caught) == 1
+    assert len(table) == 3
+
+
 def test_one_field_needs_no_name(runs):
     assert [row.segment for row in compare_segments(*runs, LOCALE)] == [
         "segment=de", "segment=en", "segment=fr",
@@ -142,6 +150,9 @@ def test_queries_of_one_run_are_counted_in_their_segment(runs):
     ("segments", "options", "message"),
     [
         ({}, {}, "segments is empty"),
+        ({"tag": {query: ["x", "y"] for query in QUERIES}}, {}, "'tag' give query 'q000' several values"),
+        ({"tag": dict.fromkeys(QUERIES, ("x", "y"))}, {}, "make each of them a field of its own"),
+        ({"tag": dict.fromkeys(QUERIES, np.array(["x"]))}, {}, "several values"),
         ({"locale": LOCALE, "q000": "de"}, {}, "fields to mappings, or queries to values, not both"),
         (
             SEGMENTS,

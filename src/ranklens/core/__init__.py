@@ -2,6 +2,7 @@
 
 from ranklens.core.comparisons import BootstrapInterval, ComparisonResult, PPIComparison
 from ranklens.core.errors import (
+    CoarseIntervalWarning,
     CoarsePValueWarning,
     DataError,
     DataWarning,
@@ -16,6 +17,7 @@ from ranklens.core.per_query import MetricResult, QueryId, QueryIndex, QueryValu
 
 __all__ = [
     "BootstrapInterval",
+    "CoarseIntervalWarning",
     "CoarsePValueWarning",
     "ComparisonResult",
     "DataError",

@@ -259,7 +259,7 @@ def confidence(alpha: float) -> str:
 
     Examples
     --------
-    >>> confidence(0.05), confidence(0.001)
-    ('95%', '99.9%')
+    >>> confidence(0.05), confidence(1e-9)
+    ('95%', '99.9999999%')
     """
-    return f"{100 * (1 - alpha):.6g}%"
+    return f"{100 * (1 - alpha):.14g}%"

@@ -134,6 +134,10 @@ class CoarsePValueWarning(UserWarning):
     """There are so few sign flips for so many comparisons that a lone effect cannot be rejected."""
 
 
+class CoarseIntervalWarning(UserWarning):
+    """There are so few resamples that none is expected beyond an end of the interval: it is too short."""
+
+
 class DataWarning(UserWarning):
     """Something in the data was repaired or left out; the message counts it and shows the first examples."""
 

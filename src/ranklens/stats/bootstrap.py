@@ -22,6 +22,7 @@ from ranklens.stats.options import (
     check_count,
     check_interval,
     tail_of,
+    warn_of_coarse_ends,
 )
 from ranklens.stats.power import check_alpha
 from ranklens.stats.sample import as_sample, eps_of, require_finite
@@ -135,6 +136,7 @@ def interval_of(
         check_units(units, n, minimum)
         job = Job(sample, units, eps_of(deltas, backend), interval, tail_of(alpha, alternative), backend)
         n_drawn, (mean, low, high) = _ends(job, method, number, n_resamples)
+    warn_of_coarse_ends(n_drawn, alpha, alternative)
     return BootstrapInterval(
         mean,
         -math.inf if alternative == "less" else low,

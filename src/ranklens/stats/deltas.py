@@ -13,7 +13,7 @@ from ranklens.core.delta_table import DeltaTable
 from ranklens.stats.corrections import CORRECTIONS, warn_of_coarse_p_values, warn_of_few_max_t_flips
 from ranklens.stats.masked import without_masks
 from ranklens.stats.maxt import MAX_T, flips_of
-from ranklens.stats.options import Options, check_choice, is_plain
+from ranklens.stats.options import Options, check_choice, is_plain, warn_of_coarse_ends
 from ranklens.stats.power import MIN_QUERIES
 from ranklens.stats.q_values import Q_VALUES
 from ranklens.stats.rows.batch import Batch
@@ -123,6 +123,8 @@ def compare_deltas(
             asked += _max_t_jobs(designed, families, options)
         columns, means, *adjusted = together(asked)
         found = columns.found
+        drawn = int(found.n_resamples.max(initial=0))
+        warn_of_coarse_ends(drawn, options.alpha, options.alternative)
         q_values = _q_values(designed, found, families, correction, adjusted, options)
     return DeltaTable(
         found.delta,

@@ -15,7 +15,7 @@ from ranklens.stats.corrections import (
     with_q_values,
 )
 from ranklens.stats.maxt import MAX_T
-from ranklens.stats.options import check_choice
+from ranklens.stats.options import check_choice, warn_of_coarse_ends
 from ranklens.stats.spelling import canonical_measure
 
 FAMILIES = ("measure", "segment field", "pair", "all")
@@ -45,7 +45,10 @@ class MaxT(NamedTuple):
 
 
 def corrected_table(rows: Sequence[Row], correction: str | None, family: str, max_t: MaxT) -> ComparisonTable:
-    """Set the q-values family by family, in the order of `rows`, and warn of too coarse p-values."""
+    """Set the q-values family by family, in the order of `rows`; warn of too coarse p-values and ends."""
+    drawn = next((row.result for row in rows if row.result.n_resamples), None)
+    if drawn is not None:
+        warn_of_coarse_ends(drawn.n_resamples, drawn.alpha, drawn.alternative)
     if correction is None:
         return ComparisonTable([row.result for row in rows], canonical_measure)
     families: dict[str, list[int]] = {}

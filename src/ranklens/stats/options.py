@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,9 @@ from inspect import signature
 from typing import Any
 
 from ranklens.arrays import Seed, seed_of
+from ranklens.core.errors import CoarseIntervalWarning
 from ranklens.core.per_query import QueryId
+from ranklens.core.user_line import warn_user
 from ranklens.stats.design import SIMPLE, Design
 from ranklens.stats.power import check_alpha
 
@@ -19,6 +22,7 @@ COMPARISON_METHODS = (*METHODS, "auto")
 INTERVALS = ("percentile", "expanded", "bca", "studentized")
 QUANTILES = ("percentile", "expanded")
 """The kinds of interval whose ends have the same places among the ordered resamples of every sample."""
+_SERIOUS = 100
 BESIDE = ("t", "wilcoxon")
 """The classical tests that can be shown beside the sign-flip test."""
 
@@ -118,6 +122,21 @@ def tail_of(alpha: float, alternative: str) -> float:
     (0.025, 0.05)
     """
     return alpha / 2 if alternative == "two-sided" else alpha
+
+
+def warn_of_coarse_ends(n_resamples: int, alpha: float, alternative: str) -> None:
+    """Warn if fewer than one of `n_resamples` is expected beyond each end; 0 were not drawn but computed.
+
+    Who asks for a few resamples only tries whether a program runs.
+    """
+    tail = tail_of(alpha, alternative)
+    if n_resamples >= _SERIOUS and n_resamples * tail < 1.0:
+        warn_user(
+            f"{n_resamples} resamples are too few for alpha={alpha:g}: less than one is expected beyond an "
+            f"end of the interval, which is then too short; that needs n_resamples of at least "
+            f'{math.ceil(1.0 / tail)}, or method="exact"',
+            CoarseIntervalWarning,
+        )
 
 
 def check_interval(interval: Any, method: str) -> None:

@@ -56,7 +56,8 @@ def compare_segments(
         Run A and run B on the same measure.
     segments : mapping, path or frame
         Field to query id to value; or query id to value; or a file or frame that `read_segments` reads.
-        Queries without a value are in no segment, and a `DataWarning` counts them.
+        Queries without a value are in no segment, and a `DataWarning` counts them. A query has one value of
+        a field; tags, of which it may have several, are fields of their own.
     n_resamples, n_permutations, alpha, min_queries, method, alternative, interval
         As for `compare`.
     weights, clusters, margin, beside

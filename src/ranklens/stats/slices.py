@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from ranklens.core.user_line import warn_user
 from ranklens.stats.by_query import by_query, with_text_ids
 
 _UNNAMED = "segment"
+_SEVERAL = (list, tuple, Set, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,13 @@ def slices_of(segments: Any) -> tuple[Slice, ...]:
     segments : mapping, series, path or frame
         Field to query to value, or query to value (a field without a name), or what `read_segments` reads.
     """
-    fields = _fields(segments)
-    return tuple(piece for field, values in fields.items() for piece in _slices(field, values))
+    pieces: list[Slice] = []
+    for field, values in _fields(segments).items():
+        found = list(_slices(field, values))
+        if not found:
+            warn_user(f"segments give no query a value of {field!r}: it has no segments", DataWarning)
+        pieces += found
+    return tuple(pieces)
 
 
 def warn_of_unsegmented(pieces: tuple[Slice, ...], queries: tuple[QueryId, ...]) -> None:
@@ -88,6 +94,11 @@ def _fields(segments: Any) -> dict[str, Mapping[QueryId, Any]]:
 def _slices(field: str, values: Mapping[QueryId, Any]) -> Iterator[Slice]:
     members: dict[str, list[QueryId]] = {}
     for query, value in with_text_ids(f"segments of {field!r}", values).items():
+        if isinstance(value, _SEVERAL) or getattr(value, "ndim", None):
+            raise ValueError(
+                f"segments of {field!r} give query {query!r} several values, {value!r}; a query has one "
+                "value of a field, so make each of them a field of its own"
+            )
         if value is not None and value != "" and value == value:
             members.setdefault(str(value), []).append(query)
     for value in sorted(members):
