@@ -24,14 +24,18 @@ DELIVERING = ("format", "output", "append", "raw_csv")
 BACKENDS = ("numpy", "jax", "cupy", "torch", "array_api_strict", "auto")
 
 
-class FiniteRange(click.FloatRange):
-    """A range of numbers; NaN and infinity are outside of every one."""
+class Finite(click.types.FloatParamType):
+    """A number, neither NaN nor infinity."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+class FiniteRange(Finite, click.FloatRange):
+    """A range of numbers; NaN and infinity are outside of every one."""
 
 
 PROPORTION = FiniteRange(0, 1, min_open=True, max_open=True)

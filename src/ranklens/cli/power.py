@@ -32,9 +32,9 @@ Examples:
 @click.command(cls=MeasuringCommand, epilog=EPILOG)
 @click.argument("files", nargs=-1, metavar="[QRELS RUN_A RUN_B]")
 @opt.measures(DEFAULT_MEASURES)
-@click.option("--sd", type=opt.FiniteRange(), help="Standard deviation of the per-query differences.")
+@click.option("--sd", type=opt.Finite(), help="Standard deviation of the per-query differences.")
 @click.option("--n", "n_queries", type=click.IntRange(min=2), help="Number of queries.")
-@click.option("--delta", type=opt.FiniteRange(), help="The mean difference that would matter.")
+@click.option("--delta", type=opt.Finite(), help="The mean difference that would matter.")
 @click.option("--alpha", type=opt.PROPORTION, default=0.05, show_default=True, help="Two-sided level.")
 @click.option(
     "--power",
