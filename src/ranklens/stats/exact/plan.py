@@ -31,6 +31,10 @@ MOST_LISTED = 88
 _ALWAYS_MET = 24
 _CONVOLUTION_SECONDS, _MOST_CONVOLVED = 0.01, 1000
 _SECONDS_PER_VALUE, _SECONDS_PER_COUNT, _SECONDS_PER_SUM, _SECONDS_PER_KEY = 4e-6, 1.2e-9, 1.2e-8, 8e-9
+_MET = np.arange(MEETING + 1)
+_MEETING_SECONDS = np.append(_SECONDS_PER_KEY * np.ldexp(np.where(_MET % 2, 2.0, 1.5), _MET // 2), math.inf)
+"""By how many differences are met in the middle; of more than the last there are too many."""
+
 _INVERSION_SECONDS, _SECONDS_PER_INVERTED = 5e-4, 2e-7
 MOST_COUNTED = max(_MOST_CONVOLVED, MOST_TOSSED)
 """Of more differences no sums are counted: they have closed forms or inversions, which sampling outlasts."""
@@ -104,8 +108,7 @@ def _convolution_seconds(tails: FlipTails) -> Floats:
 
 
 def _meeting_seconds(n: Counts) -> Floats:
-    keys = np.ldexp(np.where(n % 2, 2.0, 1.5), np.minimum(n, MEETING) // 2)
-    return np.where(n <= MEETING, _SECONDS_PER_KEY * keys, math.inf)
+    return np.asarray(_MEETING_SECONDS[np.minimum(n, MEETING + 1)])
 
 
 def _short_lists(tails: FlipTails, candidates: Rows, most_bits: NDArray[np.floating] | float) -> Rows:

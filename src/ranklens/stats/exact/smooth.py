@@ -86,7 +86,7 @@ class SmoothRows(NamedTuple):
         def run(part: range) -> None:
             results[part.start] = compute(slice(part.start, part.stop))
 
-        for_each(run, parts, n_threads=n_cores() if backend.name == "numpy" else 1)
+        for_each(run, parts, n_threads=n_cores() if backend.name == "numpy" and len(parts) > 1 else 1)
         return [results[part.start] for part in parts]
 
 
