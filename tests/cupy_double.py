@@ -55,6 +55,9 @@ FUNCTIONS = {
     "take_along_axis": "axis",
     "transpose": "",
 }
+VIEWS = {"broadcast_to", "expand_dims", "moveaxis", "swapaxes", "transpose"}
+"""They are made without the card."""
+
 CREATION = {
     "arange": "stop step dtype",
     "empty": "dtype order",
@@ -217,6 +220,10 @@ ndarray.__module__ = "cupy"
 def _function(name: str, keywords: str, *, of: Any = np, arrays: bool = True) -> Any:
     """Return a function of numpy with cupy's keywords; the first argument must be on the card."""
     known = frozenset(keywords.split())
+    if name in VIEWS:
+        return lambda array, *args, **options: ndarray(
+            getattr(of, name)(array._hidden, *args, **options), array.device
+        )
 
     def call(*args: Any, **options: Any) -> ndarray:
         assert known >= set(options), f"{name} has no {set(options) - known}"

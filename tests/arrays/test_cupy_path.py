@@ -13,6 +13,7 @@ from ranklens.arrays import Purpose, backend_of, to_host, words
 from ranklens.arrays.counting import count_draws
 from ranklens.arrays.draws import draw_words
 from ranklens.arrays.philox import device_words
+from ranklens.explain import CallableAdapter, QueryFeatures, listwise, pairwise_many
 
 ROWS = np.random.default_rng(0).normal(0.1, 1.0, size=(6, 70))
 QUIET = {"n_resamples": 300, "n_permutations": 300, "method": "monte-carlo", "correction": None}
@@ -92,3 +93,32 @@ def test_single_calls_wait_once():
     found, expected = rl.paired_bootstrap(array), rl.paired_bootstrap(ROWS[0])
     assert syncs.count == 2
     np.testing.assert_allclose([found.low, found.high], [expected.low, expected.high], rtol=1e-12)
+
+
+def test_models_are_asked_on_the_card_of_their_features():
+    rng, cards = np.random.default_rng(0), set()
+    rows, names, documents = rng.normal(size=(8, 3)), ["x", "y", "z"], list("abcdefgh")
+    queries = [[(0, 1, 2, 3), [2, 0, 1, 0]], [(4, 5, 6, 7), [0, 1, 0, 3]]]
+
+    def scores(x):
+        cards.add(cupy_double.current_card() if isinstance(x, cupy_double.ndarray) else None)
+        return x[:, 0] * x[:, 1] + 2.0 * x[:, 2]
+
+    def found(put):
+        model = CallableAdapter(scores, names)
+        features = [
+            QueryFeatures.of(
+                str(i), [documents[p] for p in places], put(rows[list(places)]), grades, names=names
+            )
+            for i, (places, grades) in enumerate(queries)
+        ]
+        a, b = put(rows[:1]), put(rows[1:])
+        return listwise(model, features, "nDCG").importances, pairwise_many(model, a, b).contributions
+
+    expected = found(lambda values: values)
+    assert cards == {None}
+    cards.clear()
+    there = found(lambda values: cupy_like(values)[0])
+    assert cards == {1}
+    np.testing.assert_allclose(there[1], expected[1], rtol=1e-12, atol=1e-12)
+    assert dict(there[0]) == pytest.approx(dict(expected[0]), rel=1e-12)

@@ -74,7 +74,8 @@ class Stack:
         if isinstance(self.features, np.ndarray):
             return self.features[index]
         backend = backend_of(self.features)
-        return backend.xp.take(self.features, backend.asarray(index), axis=0)
+        with backend.current():
+            return backend.xp.take(self.features, backend.asarray(index), axis=0)
 
     def on(self, backend: Backend, dtype: Any = None) -> Any:
         """Return the features on a backend, by default in their own type, not moved without need.
@@ -246,10 +247,11 @@ def _picked(features: Any, order: list[int], columns: list[int] | None) -> Any:
         found = features[order]
         return found if columns is None else found[:, columns]
     backend = backend_of(features)
-    found = backend.xp.take(features, backend.asarray(np.asarray(order)), axis=0)
-    if columns is None:
-        return found
-    return backend.xp.take(found, backend.asarray(np.asarray(columns)), axis=1)
+    with backend.current():
+        found = backend.xp.take(features, backend.asarray(np.asarray(order)), axis=0)
+        if columns is None:
+            return found
+        return backend.xp.take(found, backend.asarray(np.asarray(columns)), axis=1)
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -257,6 +259,8 @@ def _joined(parts: list[Any]) -> Any:
     if not any(isinstance(part, np.ndarray) for part in parts):
         places = {(b.name, str(b.device), str(p.dtype)) for p in parts for b in [backend_of(p)]}
         if len(places) == 1:
-            return backend_of(parts[0]).xp.concat(parts, axis=0)
+            backend = backend_of(parts[0])
+            with backend.current():
+                return backend.xp.concat(parts, axis=0)
     host = np.concatenate([to_host(part)[0] for part in parts], axis=0)
     return host if host.dtype in (np.float32, np.float64) else host.astype(np.float64)
