@@ -72,7 +72,7 @@ class Peaks(NamedTuple):
         for part in cut(range(count), rows_within(row_bytes, min(max(count, 1), _MOST_ROWS), share=0.125)):
             some = chosen[part.start : part.stop]
             found._look(part.start, magnitudes, n, some, beyond, glance)
-            found._look_for_any(part.start, magnitudes[some], beyond)
+            found._look_for_any(part.start, magnitudes, some, beyond)
         return found
 
     def error(self) -> Floats:
@@ -102,18 +102,16 @@ class Peaks(NamedTuple):
             self._put(start + place[done], widths / spread, logs[done], beyond)
             place, scale = place[kept & ~done], scale[kept & ~done]
 
-    def _look_for_any(self, start: int, magnitudes: Counts, beyond: float) -> None:
+    def _look_for_any(self, start: int, magnitudes: Counts, chosen: Counts, beyond: float) -> None:
         """Look for a step from which they hardly stray, of whatever size: ratios of the differences tell."""
+        few = magnitudes[chosen, :: -max(1, magnitudes.shape[1] // _FEW_RATIOS)].astype(np.float64)
         for straying in _STRAYING:
-            places = np.arange(len(magnitudes))
-            for every in (max(1, magnitudes.shape[1] // _FEW_RATIOS), 1):
-                values = magnitudes[places, ::-every].astype(np.float64)
+            near, _ = commensurable_multiples(few, straying, sure=_SURE, believed=_BELIEVED)
+            if near.any():
+                places = np.flatnonzero(near)
+                values = magnitudes[chosen[places], ::-1].astype(np.float64)
                 found, multiples = commensurable_multiples(values, straying, sure=_SURE, believed=_BELIEVED)
-                places, values, multiples = places[found], values[found], multiples[found]
-                if not places.size:
-                    break
-            else:
-                self._put_worse(start + places, values, multiples, beyond)
+                self._put_worse(start + places[found], values[found], multiples[found], beyond)
 
     def _put_worse(self, places: Counts, values: Floats, multiples: Counts, beyond: float) -> None:
         """Put what rows do at steps of which they are nearly multiples, where it changes more than is known.
