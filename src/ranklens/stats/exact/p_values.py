@@ -17,6 +17,7 @@ from ranklens.stats.exact.tail import FlipTails, Masses
 from ranklens.stats.rows.jobs import Job, combined
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 _LOG10_2 = math.log10(2.0)
@@ -53,10 +54,12 @@ def exact_p_values(deltas: Floats, eps: float, alternative: str, backend: Backen
     asked = []
     for places, values in by_width(deltas):
         sums = SignedRows.of(values, eps)
-        towards = _towards(sums, alternative)
-        tested = np.flatnonzero(towards | (alternative != "two-sided"))
+        towards = _towards(sums.observed, alternative)
+        begins = towards > sums.band
+        # Two-sided tests of a sum of zero have no tail: every sum is as extreme.
+        tested = np.flatnonzero(begins | (alternative != "two-sided"))
         if tested.size:
-            tails = FlipTails.of(sums.take(tested), ~towards[tested])
+            tails = FlipTails.of(sums.take(tested), ~begins[tested], towards[tested])
             asked.append((places[tested], tails.strict, tail_masses(tails, backend)))
     for (places, strict, _), masses in zip(
         asked, (yield from combined([job for *_, job in asked])), strict=True
@@ -76,14 +79,15 @@ def cheap_rows(deltas: Floats, eps: float) -> Rows:
     return cheap
 
 
-def _towards(sums: SignedRows, alternative: str) -> Rows:
-    """Whether the tail begins at the observed sum; otherwise p is the complement of what is beyond.
+def _towards(observed: Counts, alternative: str) -> Counts:
+    """Return the observed sums towards the side that is asked for.
 
-    Two-sided tests of a sum of zero have no tail: every sum is as extreme.
+    Where one lies beyond the band of ties around zero, the tail begins at it; otherwise p is the complement
+    of what lies beyond its ties on the other side.
     """
     if alternative == "two-sided":
-        return np.asarray(np.abs(sums.observed) > sums.band)
-    return np.asarray((sums.observed if alternative == "greater" else -sums.observed) > sums.band)
+        return np.abs(observed)
+    return observed if alternative == "greater" else -observed
 
 
 def _put(found: ExactRows, places: NDArray[np.int64], masses: Masses, strict: Rows, sides: float) -> None:

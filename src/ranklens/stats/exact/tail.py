@@ -37,12 +37,16 @@ class FlipTails(NamedTuple):
     begin: Counts
 
     @classmethod
-    def of(cls, sums: SignedRows, strict: Rows) -> FlipTails:
-        """Find out where the tails begin."""
-        observed = np.abs(sums.observed)
+    def of(cls, sums: SignedRows, strict: Rows, towards: Counts | None = None) -> FlipTails:
+        """Find out where the tails begin.
+
+        `towards` (rows,) are the observed sums towards the side that is asked for, of either sign, or their
+        absolute values. A strict tail is that of the other side, beyond the ties of the observed sum there.
+        """
+        observed = np.abs(sums.observed) if towards is None else np.where(strict, -towards, towards)
         room = np.where(strict, -sums.band - 1, sums.band)
         limit = (sums.total - observed + room) // 2
-        return cls(sums, strict, limit, observed + 2 * (strict & sums.lattice))
+        return cls(sums, strict, limit, np.abs(observed) + 2 * (strict & sums.lattice))
 
     @property
     def n(self) -> Counts:
