@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from ranklens.stats import compare_deltas, paired_bootstrap
+from ranklens.stats.ideal.grids import grid_ends
+from ranklens.stats.ideal.levels import Levels
+from ranklens.stats.ideal.listed import multisets
 from ranklens.stats.ideal.ratio import UncertainLawError
 from ranklens.stats.interval_levels import expanded_tail
 
@@ -106,3 +109,29 @@ def test_one_sided_rows_have_one_infinite_end(kind, alternative):
 def test_an_expanded_tail_lies_further_out(tail, n):
     found = expanded_tail(tail, n)
     assert found <= tail if tail <= 0.5 else found >= tail
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize("seed", range(3))
+def test_beside_an_outlier_small_values_still_have_a_law_of_their_own(scale, seed):
+    values = np.random.default_rng(seed).exponential(scale, 9)
+    values[-1] = 3.0
+    counts, masses = multisets.__wrapped__(9)
+    sums, total = counts @ values, math.fsum(values)
+    band = 1e-14 * total
+    truth = masses[sums < total - band].sum() / 2 + masses[sums < total + band].sum() / 2
+    shares = []
+
+    class Asked(Levels):
+        def tails(self, values, share_at_mean):
+            shares.extend(share_at_mean().tolist())
+            return super().tails(values, share_at_mean)
+
+    grid_ends(values[None, :], Asked("bca", 0.25))
+    assert shares[0] == pytest.approx(truth, abs=2e-4)
+
+
+def test_a_bca_end_beside_an_outlier_is_that_of_all_resamples():
+    small = [1.67967638, 11.0422906, 3.94105498, 5.32285679, 20.5656417, -4.85949238, 5.83304112, 3.94976601]
+    found = paired_bootstrap([*(1e-3 * np.array(small)), 3.0], method="exact", interval="bca", alpha=0.5)
+    assert found.low == pytest.approx(0.33325, abs=2e-4)

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklens.stats.ideal.convolution import with_sum_laws
-from ranklens.stats.ideal.levels import Levels, centred_rows
+from ranklens.stats.ideal.heavy import HeavyUnits
+from ranklens.stats.ideal.levels import REACH, Levels, centred_rows
 from ranklens.stats.ideal.listed import SLACK
 from ranklens.stats.ideal.sums import SumLaws
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-REACH = 9.0
-"""How many standard errors a grid spans to either side of the mean."""
-
 _GRID, _FINE_GRID, _FINE = 1 << 14, 1 << 15, range(65, 2049)
+
+_SPLIT = 256
+"""Up to so many differences the heavy ones are set aside for the share below the mean."""
 
 
 def lattice_lengths(multiples: Floats) -> Counts:
@@ -60,7 +61,8 @@ def grid_ends(values: Floats, levels: Levels) -> tuple[Floats, Floats]:
 
     def read(some: slice, laws: SumLaws) -> None:
         totals = np.sum(steps[some], axis=1).astype(np.int64)
-        below, above = levels.tails(values[some], functools.partial(laws.share_at, totals))
+        own = values[some]
+        below, above = levels.tails(own, functools.partial(_share_at_mean, own, laws, totals))
         for end, level in zip(ends, (below, 1.0 - above), strict=True):
             found, part = laws.reached(level)
             # The mass of a grid point stretches half a step to either side of it.
@@ -70,6 +72,21 @@ def grid_ends(values: Floats, levels: Levels) -> tuple[Floats, Floats]:
     _, rounded_spread = centred_rows(steps)
     low, high = mean + ends / n * (spread / rounded_spread)
     return low, high
+
+
+def _share_at_mean(values: Floats, laws: SumLaws, totals: Counts) -> Floats:
+    """Return the share of means below that of each sample (rows, n), and half of those equal.
+
+    Beside an outlier small values round to few points of a grid, and all draws with as many outliers as the
+    sample would be ties: there the small values get a grid of their own.
+    """
+    shares = laws.share_at(totals)
+    if values.shape[1] <= _SPLIT:
+        for row, own in enumerate(values):
+            units = HeavyUnits.of(np.abs(own - np.median(own)))
+            if units is not None:
+                shares[row] = units.share_at_mean(own)
+    return shares
 
 
 def grid_steps(values: Floats, length: int) -> tuple[Floats, Floats]:

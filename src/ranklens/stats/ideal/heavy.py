@@ -62,9 +62,21 @@ class HeavyUnits:
 
         The sums of the light units are rounded to a grid of `length` points, the heavy ones are not.
         """
+        wanted = len(values) * mean - self.ways.counts @ values[self.heavy]
+        return self._share(values, wanted, length or _GRID)
+
+    def share_at_mean(self, values: Floats) -> float:
+        """Return the share of means of n draws below that of values (n,), and half that of equal ones.
+
+        A heavy unit drawn once is in both sums, and its size costs the light ones no digits.
+        """
+        light = math.fsum(values[self.others].tolist())
+        return self._share(values, light - (self.ways.counts - 1.0) @ values[self.heavy], _GRID)
+
+    def _share(self, values: Floats, wanted: Floats, length: int) -> float:
+        """Return the share where the light units sum to less than is `wanted` with each way, (ways,)."""
         n, ways = len(values), self.ways
-        wanted = n * mean - ways.counts @ values[self.heavy]
-        light = LightSums.of(values[self.others], n, length or _GRID)
+        light = LightSums.of(values[self.others], n, length)
         if light is None:
             below = self._certain(values, wanted)
         else:

@@ -12,8 +12,8 @@ from ranklens.arrays import Backend, to_host
 from ranklens.kernels.exact_resampling import resampled_law
 from ranklens.stats.exact.steps import known_multiples
 from ranklens.stats.ideal.convolution import sum_laws
-from ranklens.stats.ideal.grids import REACH, grid_steps
-from ranklens.stats.ideal.levels import centred_rows
+from ranklens.stats.ideal.grids import grid_steps
+from ranklens.stats.ideal.levels import REACH, centred_rows
 from ranklens.stats.ideal.listed import SLACK, multisets
 from ranklens.stats.moments import ROUNDING
 

@@ -14,6 +14,9 @@ from ranklens.stats.interval_levels import bca_tails, bias_of, expanded_tail
 
 Floats = NDArray[np.float64]
 
+REACH = 9.0
+"""How many standard errors a grid spans to either side of the mean."""
+
 _FINEST = round(1.0 / sys.float_info.epsilon)
 
 

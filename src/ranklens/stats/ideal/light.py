@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ranklens.kernels.exact_resampling import integer_power
 from ranklens.stats.ideal.convolution import draw_masses
-from ranklens.stats.ideal.grids import REACH
+from ranklens.stats.ideal.levels import REACH
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 _ROUNDINGS = 5.0
-_FLAT = 1e-15
+_FLAT, _LEAST = 1e-15, 1e-150
 
 
 class LightSums:
@@ -41,8 +41,9 @@ class LightSums:
 
     @classmethod
     def of(cls, values: Floats, most: int, length: int) -> LightSums | None:
-        """Return the laws; None where all values are one."""
-        return cls(values, most, length) if np.ptp(values) > _FLAT * np.abs(values).max() else None
+        """Return the laws; None where all values are one, or so close that their squares would vanish."""
+        least = max(_LEAST, _FLAT * float(np.abs(values).max()))
+        return cls(values, most, length) if np.ptp(values) > least else None
 
     def share_below(self, draws: int, sums: Floats) -> Floats:
         """Return the shares of `draws` below `sums`, which half of the mass of a grid point may lie at."""

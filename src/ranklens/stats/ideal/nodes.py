@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ranklens.arrays import cut, rows_within
 from ranklens.stats.ideal.convolution import draw_masses
-from ranklens.stats.ideal.grids import REACH, grid_steps
+from ranklens.stats.ideal.grids import grid_steps
+from ranklens.stats.ideal.levels import REACH
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
