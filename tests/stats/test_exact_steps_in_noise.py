@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from exact_oracles import two_sided_p_of_integers
 
+from ranklens.stats.exact.noisy import NoisySteps, may_lie_near
 from ranklens.stats.exact.p_value import ExactP, exact_p_value
 from ranklens.stats.exact.peaks import Peaks
 from ranklens.stats.exact.steps import commensurable_multiples
@@ -99,3 +100,18 @@ def test_the_widest_step_of_a_row_near_a_lattice_is_found(step: float) -> None:
     found = Peaks.of(magnitudes, np.array([80]), np.zeros(1, dtype=np.int64), 90.0)
     assert found.steps[0] == pytest.approx(1.0 / np.sqrt(np.sum(steps**2)), rel=1e-2)
     assert found.log_height[0] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [41, 60, 300])
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-5])
+def test_what_a_few_differences_rule_out_no_closer_look_finds(n: int, noise: float) -> None:
+    rng = np.random.default_rng(n)
+    tenths = rng.integers(1, 11, (20, n)) * 10**14
+    near = tenths + np.rint(noise * 1e15 * rng.normal(size=(20, n))).astype(np.int64)
+    rows = np.sort(np.abs(np.concatenate([near, rng.integers(1, 10**15, (20, n))])), axis=1)
+    rows[::3, : n // 4] = 0
+    may = may_lie_near(rows, np.arange(40))
+    assert may[:20].all()
+    assert np.count_nonzero(may[20:]) <= 3
+    for row in rows[~may]:
+        assert not NoisySteps.near(row[row > 0])

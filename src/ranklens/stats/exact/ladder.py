@@ -20,6 +20,7 @@ from ranklens.stats.exact.meeting import meeting_counts
 from ranklens.stats.exact.mixed import count_mixed
 from ranklens.stats.exact.near import plain_inversions
 from ranklens.stats.exact.nested import nested_mass
+from ranklens.stats.exact.noisy import may_lie_near
 from ranklens.stats.exact.plan import CLOSED_FORM, MOST_LISTED, MOST_MET, Plan
 from ranklens.stats.exact.signed import Counts
 from ranklens.stats.exact.smooth import LONG, Inverted
@@ -143,14 +144,16 @@ def _nest(found: Masses, tails: FlipTails) -> None:
     cells = (tails.begin + _WAVE_REACH * tails.sums.spread) / 4.0 * tails.n
     parts = tails.sums.lattice & inverted & (cells > MOST_CELLS)
     places = np.flatnonzero(parts | _above(found, _CLOSE_ERROR))
+    if not places.size:
+        return
+    places = places[may_lie_near(tails.sums.magnitudes, places)]
 
     def compute(place: int) -> None:
         mass = nested_mass(tails.row(place))
         if mass is not None:
             found.put_one(place, mass)
 
-    if places.size:
-        for_each(compute, places.tolist(), n_threads=n_cores())
+    for_each(compute, places.tolist(), n_threads=n_cores())
 
 
 def _meet_doubtful(found: Masses, tails: FlipTails) -> None:

@@ -140,7 +140,9 @@ def _faded(n: Counts) -> Floats:
 def _spread_over(magnitudes: Counts, n: Counts, rows: Counts, most: int) -> Floats:
     """Return up to `most` values of some rows, evenly among them, and zeros where there are fewer."""
     width = magnitudes.shape[1]
-    taken = np.arange(min(most, width))
+    if most >= width:
+        return magnitudes[rows, ::-1].astype(np.float64)
+    taken = np.arange(most)
     few = np.minimum(n[rows], most)[:, None]
     places = width - 1 - taken * (n[rows, None] - 1) // np.maximum(few - 1, 1)
     found = magnitudes[rows[:, None], np.maximum(places, 0)]
