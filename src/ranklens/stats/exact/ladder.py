@@ -36,11 +36,12 @@ _FAR_OF_SHORT, _FAR = 1e-4, 1e-6
 _LARGE_ERROR, _DEEP_ERROR = 1e-2, 1e-5
 """The relative errors of an inversion past which another step is tried, and past which long lists are."""
 
-_CLOSE_ERROR, _WAVE_REACH = 1e-3, 8.5
-"""The relative error past which steps within steps are looked for, and how far an inversion reaches."""
+_WAVE_REACH = 8.5
+"""How many standard deviations an inversion on a lattice reaches."""
 
 _DOUBTFUL = 4e-3
-"""The relative error past which a row is counted if it is short enough, however long that takes."""
+"""The relative error past which steps within steps are looked for, and past which a row is counted if it is
+short enough, however long that takes."""
 
 _VERY_LARGE_ERROR, _NOTICED = 0.05, 5e-7
 """The relative error past which a row is conditioned, even if it is below what is noticed."""
@@ -85,7 +86,7 @@ def tail_masses(tails: FlipTails, backend: Backend) -> Job[Masses]:
         else:
             _put_inverted(found, places, result, step)
     _tilt_small(found, tails, near)
-    if (found.missing | tails.sums.lattice | _above(found, _CLOSE_ERROR)).any():
+    if (found.missing | tails.sums.lattice | _above(found, _DOUBTFUL)).any():
         _put_rest(found, tails)
         _nest(found, tails)
         _meet_doubtful(found, tails)
@@ -143,7 +144,7 @@ def _nest(found: Masses, tails: FlipTails) -> None:
     inverted = (found.step == PLAIN) | (found.step == TILTED)
     cells = (tails.begin + _WAVE_REACH * tails.sums.spread) / 4.0 * tails.n
     parts = tails.sums.lattice & inverted & (cells > MOST_CELLS)
-    places = np.flatnonzero(parts | _above(found, _CLOSE_ERROR))
+    places = np.flatnonzero(parts | _above(found, _DOUBTFUL))
     if not places.size:
         return
     places = places[may_lie_near(tails.sums.magnitudes, places)]
