@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+# Every module here is looked through for examples, also where torch is missing.
+pytest.importorskip("torch", reason="torch is not installed")
+
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
