@@ -163,7 +163,7 @@ def jobs(sizes: Sizes) -> dict[str, tuple[Callable[[Backend, int], Job], int, bo
 
     def flips(backend: Backend, part: int) -> Job:
         values = backend.asarray(deltas[:part])
-        options = {"n_permutations": draws, "n_resamples": 40} | QUIET
+        options = {"n_permutations": draws, "n_resamples": 2} | QUIET
         return lambda: rl.compare_deltas(values, **options)
 
     def both(backend: Backend, part: int) -> Job:
